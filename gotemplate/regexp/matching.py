@@ -27,16 +27,7 @@ from zlib import crc32
 import msgspec
 import re2
 
-from gotemplate.limits import (
-    ENDS_A_PORTION,
-    LARGE_SETS,
-    LONGEST_GROUP_NUMBER,
-    MOST_CAPTURES,
-    MOST_INSTRUCTIONS,
-    MOST_PARTS,
-    SET_INSTRUCTIONS,
-    SET_MEMORY,
-)
+from gotemplate import limits
 from gotemplate.regexp import program as programs
 from gotemplate.regexp import syntax
 from gotemplate.regexp.parser import Expression, parse
@@ -153,13 +144,13 @@ def compile_source(text: str) -> Pattern:
     time in proportion to the parts and instructions, and one for groups in proportion to instructions times groups.
     """
     expression = parse(text)
-    _limit(text, "parts with its counts written out", _parts(expression), MOST_PARTS)
+    _limit(text, "parts with its counts written out", _parts(expression), limits.MOST_PARTS)
     try:
         pattern = compile_expression(expression, MEMORY[:2])
     except ProgramTooLarge:
-        raise _too_slow(text, f"more than {MOST_INSTRUCTIONS:,} RE2 instructions") from None
-    _limit(text, "RE2 instructions", pattern.program_size, MOST_INSTRUCTIONS)
-    _limit(text, "RE2 instructions times groups", pattern.program_size * pattern.group_count, MOST_CAPTURES)
+        raise _too_slow(text, f"more than {limits.MOST_INSTRUCTIONS:,} RE2 instructions") from None
+    _limit(text, "RE2 instructions", pattern.program_size, limits.MOST_INSTRUCTIONS)
+    _limit(text, "RE2 instructions times groups", pattern.program_size * pattern.group_count, limits.MOST_CAPTURES)
     return pattern
 
 
@@ -176,7 +167,7 @@ def _too_slow(text: str, reason: str) -> PatternError:
 def _parts(expression: Expression) -> int:
     """Returns the size of an expression as Go counts it; for a short text without counts, an upper bound."""
     most = 2 * len(expression.text)  # an operator adds at most two
-    return most if most <= MOST_PARTS and "{" not in expression.text else fold(expression.tree, measure).size
+    return most if most <= limits.MOST_PARTS and "{" not in expression.text else fold(expression.tree, measure).size
 
 
 class FirstMatch:
@@ -185,7 +176,7 @@ class FirstMatch:
     def __init__(self, patterns: Sequence[Pattern], *, known: FirstMatch | None = None) -> None:
         made = {each.patterns: each.combined for each in known._portions} if known else {}  # noqa: SLF001 - the same class
         parts = [*_portions_of(patterns)]
-        memory = SET_MEMORY // min(max(1, len(parts)), LARGE_SETS)
+        memory = limits.SET_MEMORY // min(max(1, len(parts)), limits.LARGE_SETS)
         self._portions: tuple[_Portion, ...] = tuple(
             _Portion(start, part, made[part] if part in made else _build_set(part, memory)) for start, part in parts
         )
@@ -219,8 +210,8 @@ def _portions_of(patterns: Sequence[Pattern]) -> Iterator[tuple[int, tuple[Patte
     for index, pattern in enumerate(patterns):
         # RE2 counts a text without classes as a few instructions, and writes each character out in a set.
         own = max(pattern.program_size, len(pattern.program))
-        is_end = size > SET_INSTRUCTIONS * 3 // 4 and not crc32(pattern.program) % ENDS_A_PORTION
-        if index > start and (is_end or size + own > SET_INSTRUCTIONS):
+        is_end = size > limits.SET_INSTRUCTIONS * 3 // 4 and not crc32(pattern.program) % limits.ENDS_A_PORTION
+        if index > start and (is_end or size + own > limits.SET_INSTRUCTIONS):
             yield start, tuple(patterns[start:index])
             start, size = index, 0
         size += own
@@ -304,7 +295,7 @@ class Expansion:
 
 def group_number(reference: str) -> int | None:
     """Returns the number of a reference in digits without leading zeros; None if it is a name."""
-    if not (reference.isascii() and reference.isdecimal()) or len(reference) > LONGEST_GROUP_NUMBER:
+    if not (reference.isascii() and reference.isdecimal()) or len(reference) > limits.LONGEST_GROUP_NUMBER:
         return None
     return int(reference) if reference[0] != "0" or reference == "0" else None
 

@@ -13,20 +13,11 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 
 from gotemplate.limits import COST_OF_DECIMAL, DIVISION_PLACES
+from gotemplate.template import text as go_text
 from gotemplate.template import values as go
 from gotemplate.template.calling import ANY, BOOL, FLOAT, INT, STRING, Function, budgeted, function
 from gotemplate.template.errors import RenderBudget
 from gotemplate.template.formatting import shown
-from gotemplate.template.text import (
-    MAX_UINT,
-    NumberError,
-    float_to_int,
-    go_string,
-    parse_float,
-    parse_int,
-    runes,
-    wrap_int,
-)
 from gotemplate.template.values import ExecutionError
 
 
@@ -43,52 +34,52 @@ def forgiving(call: Callable[..., go.Value], fallback: Callable[..., go.Value]) 
 
 
 def _fail(message: bytes) -> go.Value:
-    raise go.ExecutionError(runes(message))
+    raise go.ExecutionError(go_text.runes(message))
 
 
 _DECIMAL = re.compile(r"([+-]?)([0-9]*)\.[0-9]*")
-_LARGEST_UINT = (20, str(MAX_UINT))  # as the number of its digits and their text, which compare as numbers do
+_LARGEST_UINT = (20, str(go_text.MAX_UINT))  # as the number of its digits and their text, which compare as numbers do
 _LEADING_DIGITS = re.compile(r"[+-]?0*([0-9]*)")
 
 
 def to_int(value: go.Value) -> int:
     """cast.ToInt: truncates floats, reads strings as Go's integer literals or cuts decimals; any other value is 0."""
     if isinstance(value, float):
-        return float_to_int(value)
+        return go_text.float_to_int(value)
     if isinstance(value, bytes):
-        text = runes(value)
+        text = go_text.runes(value)
         decimal = _DECIMAL.fullmatch(text)
         return _read_int(decimal[1] + (decimal[2] or "0") if decimal else text, 0)
-    return wrap_int(int(value)) if isinstance(value, int) else 0
+    return go_text.wrap_int(int(value)) if isinstance(value, int) else 0
 
 
 def to_float(value: go.Value) -> float:
     """cast.ToFloat64: reads strings as Go's floating-point literals; any other value is 0."""
     if isinstance(value, bytes):
         try:
-            return parse_float(runes(value))
-        except NumberError:
+            return go_text.parse_float(go_text.runes(value))
+        except go_text.NumberError:
             return 0.0
     return float(value) if isinstance(value, int | float) else 0.0
 
 
 def _read_int(text: str, base: int) -> int:
     try:
-        return parse_int(text, base)
-    except NumberError:
+        return go_text.parse_int(text, base)
+    except go_text.NumberError:
         return 0
 
 
 def atoi(text: bytes) -> int:
     """strconv.Atoi without its error: a number that is too large is the largest int, whatever follows its digits."""
-    number = runes(text)
+    number = go_text.runes(text)
     leading = _LEADING_DIGITS.match(number)
     assert leading is not None
     if (len(leading[1]), leading[1]) > _LARGEST_UINT:
         number = leading[0]
     try:
-        return parse_int(number, 10)
-    except NumberError as error:
+        return go_text.parse_int(number, 10)
+    except go_text.NumberError as error:
         return error.clamped
 
 
@@ -102,7 +93,7 @@ def _wrapping(operation: Callable[[int, int], int]) -> Callable[..., go.Int64]:
     def calculate(first: go.Value, *others: go.Value) -> go.Int64:
         result = to_int(first)
         for other in others:
-            result = wrap_int(operation(result, to_int(other)))
+            result = go_text.wrap_int(operation(result, to_int(other)))
         return go.Int64(result)
 
     return calculate
@@ -227,7 +218,7 @@ FUNCTIONS: Mapping[str, Function] = {
     "int": function(to_int, ANY),
     "int64": function(lambda value: go.Int64(to_int(value)), ANY),
     # The number in a value's text is octal.
-    "toDecimal": budgeted(lambda budget, value: go.Int64(_read_int(runes(shown(value, budget)), 8)), ANY),
+    "toDecimal": budgeted(lambda budget, value: go.Int64(_read_int(go_text.runes(shown(value, budget)), 8)), ANY),
     "deepEqual": budgeted(go.deep_equal, ANY, ANY),
     "kindIs": function(lambda name, value: name == go.kind_of(value).encode(), STRING, ANY),
     "kindOf": function(lambda value: go.kind_of(value).encode(), ANY),
@@ -293,9 +284,9 @@ def _int(least: int, beyond: int) -> int:
 
 def _shuffle(budget: RenderBudget, text: bytes) -> bytes:
     _spend(budget, len(text))
-    characters = list(runes(text))
+    characters = list(go_text.runes(text))
     secrets.SystemRandom().shuffle(characters)
-    return go_string("".join(characters))
+    return go_text.go_string("".join(characters))
 
 
 RANDOM: Mapping[str, Function] = {

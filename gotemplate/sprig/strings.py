@@ -15,20 +15,6 @@ from gotemplate.template import values as go
 from gotemplate.template.calling import ANY, INT, MAP, STRING, Function, budgeted, function
 from gotemplate.template.errors import RenderBudget
 from gotemplate.template.formatting import shown
-from gotemplate.template.text import (
-    GO_SPACES,
-    is_space,
-    is_upper,
-    lower,
-    quote,
-    rune_starts,
-    runes,
-    title,
-    to_lower,
-    to_upper,
-    trim_space,
-    upper,
-)
 from gotemplate.template.values import ExecutionError, Map, Slice, Value, string_slice
 
 _SLASHES = re.compile(b"^/+")
@@ -51,7 +37,7 @@ def split(budget: RenderBudget, text: bytes, separator: bytes, most: int = -1) -
         return text.split(separator, most - 1 if most > 0 else -1)
     if not text:
         return []
-    starts = rune_starts(text)
+    starts = go_text.rune_starts(text)
     if 0 < most < len(starts):
         starts = starts[:most]
     budget.items(len(starts))
@@ -118,7 +104,7 @@ def _trim(cut: bytes, text: bytes) -> bytes:
     """strings.Trim: removes the runes of `cut` at both ends."""
     if text.isascii() and cut.isascii():
         return text.strip(cut) if cut else text
-    chars = runes(cut)
+    chars = go_text.runes(cut)
     kept = text.decode("utf-8", "surrogateescape")
     # To Go, a byte that is not UTF-8 is U+FFFD, so a U+FFFD in `cut` removes it.
     if "\ufffd" in chars:
@@ -215,41 +201,41 @@ def _part(parts: Map, key: bytes) -> bytes:
     return part
 
 
-_WORD_START = re.compile(f"(?:^|(?<=[{GO_SPACES}]))[^{GO_SPACES}]")
+_WORD_START = re.compile(f"(?:^|(?<=[{go_text.GO_SPACES}]))[^{go_text.GO_SPACES}]")
 # To strings.Title, any ASCII character but a letter, a digit and `_` separates words.
-_TITLE_START = re.compile(rf"(?:^|(?<=[^0-9A-Za-z_\x80-\U0010ffff])|(?<=[{GO_SPACES}])).", re.DOTALL)
+_TITLE_START = re.compile(rf"(?:^|(?<=[^0-9A-Za-z_\x80-\U0010ffff])|(?<=[{go_text.GO_SPACES}])).", re.DOTALL)
 
 
 def _swapcase(text: bytes) -> bytes:
     """goutils.SwapCase: converts upper to lower case, and lower to upper, or to title case at the start of a word."""
     start, swapped = True, []
-    for rune in runes(text):
-        if is_upper(rune) or go_text.is_title(rune):
-            swapped.append(lower(rune))
+    for rune in go_text.runes(text):
+        if go_text.is_upper(rune) or go_text.is_title(rune):
+            swapped.append(go_text.lower(rune))
             start = False
         elif go_text.is_lower(rune):
-            swapped.append(title(rune) if start else upper(rune))
+            swapped.append(go_text.title(rune) if start else go_text.upper(rune))
             start = False
         else:
             swapped.append(rune)
-            start = is_space(rune)
+            start = go_text.is_space(rune)
     return "".join(swapped).encode()
 
 
 def _nospace(text: bytes) -> bytes:
     """goutils.DeleteWhiteSpace: each byte counts as a rune if one of them is white space."""
     decoded = text.decode("latin-1")
-    kept = "".join(rune for rune in decoded if not is_space(rune))
+    kept = "".join(rune for rune in decoded if not go_text.is_space(rune))
     return text if kept == decoded else kept.encode()
 
 
-_CONNECTORS = f"-_{GO_SPACES}"
+_CONNECTORS = f"-_{go_text.GO_SPACES}"
 _CONNECTED = re.compile(f"[{_CONNECTORS}]?([^{_CONNECTORS}]+)")
 
 
 def _camelcase(text: bytes) -> bytes:
     """xstrings.ToPascalCase: joins words that connectors separate; each begins with a capital."""
-    letters = runes(text)
+    letters = go_text.runes(text)
     words = letters.lstrip(_CONNECTORS)
     # xstrings writes the last connector of a string without words twice.
     start = letters.removesuffix(words) if words else letters + letters[-1:]
@@ -258,8 +244,8 @@ def _camelcase(text: bytes) -> bytes:
 
 def _capitalized(word: str) -> str:
     """Returns a word with a capital; after a capital, more capitals become lower case up to another letter."""
-    capitals = "".join(takewhile(is_upper, word))
-    return upper(word[0]) + "".join(map(lower, capitals[1:])) + word[max(len(capitals), 1) :]
+    capitals = "".join(takewhile(go_text.is_upper, word))
+    return go_text.upper(word[0]) + "".join(map(go_text.lower, capitals[1:])) + word[max(len(capitals), 1) :]
 
 
 # Words are found in a text that has a letter for the kind of each rune. The last of several capitals belongs to the
@@ -272,8 +258,8 @@ _IDEOGRAPH = re.compile("[\u4e00-\u9fcc\u3400-\u4d85\U00020000-\U0002b81d]")
 
 def _kind(rune: str) -> str:
     if rune in _CONNECTORS:
-        return "s" if is_space(rune) else "c"
-    if is_upper(rune):
+        return "s" if go_text.is_space(rune) else "c"
+    if go_text.is_upper(rune):
         return "U"
     return "o" if _IDEOGRAPH.match(rune) else {"P": "p", "L": "a", "N": "n"}.get(category(rune)[0], "o")
 
@@ -295,7 +281,8 @@ def _connected(match: re.Match[str], letters: str, connector: str) -> str:
     if kind == "U":
         middle = match.end("letters")
         word = "".join(
-            "\ufffd" if _is_invalid(rune) else lower(rune) if is_upper(rune) else rune for rune in letters[start:middle]
+            "\ufffd" if _is_invalid(rune) else go_text.lower(rune) if go_text.is_upper(rune) else rune
+            for rune in letters[start:middle]
         )
         word += letters[middle:end]
     else:
@@ -342,10 +329,10 @@ FUNCTIONS: Mapping[str, Function] = {
     "hello": function(lambda: b"Hello!"),
     "indent": budgeted(_indent, INT, STRING),
     "join": budgeted(_join, STRING, ANY),
-    "lower": function(to_lower, STRING),
+    "lower": function(go_text.to_lower, STRING),
     "nindent": budgeted(lambda budget, spaces, text: b"\n" + _indent(budget, spaces, text), INT, STRING),
     "plural": function(lambda one, many, count: one if count == 1 else many, STRING, STRING, INT),
-    "quote": _joining(quote, cost=1),
+    "quote": _joining(go_text.quote, cost=1),
     "repeat": budgeted(_repeat, INT, STRING),
     "replace": budgeted(replace, STRING, STRING, STRING),
     "split": budgeted(lambda budget, separator, text: _numbered(split(budget, text, separator)), STRING, STRING),
@@ -365,13 +352,13 @@ FUNCTIONS: Mapping[str, Function] = {
         ),
         ANY,
     ),
-    "trim": function(trim_space, STRING),
+    "trim": function(go_text.trim_space, STRING),
     "trimAll": function(_trim, STRING, STRING),
     "trimPrefix": function(lambda part, text: text.removeprefix(part), STRING, STRING),
     "trimSuffix": function(lambda part, text: text.removesuffix(part), STRING, STRING),
     "trimall": function(_trim, STRING, STRING),
     "trunc": function(lambda count, text: text[count:] if count < 0 else text[:count], INT, STRING),
-    "upper": function(to_upper, STRING),
+    "upper": function(go_text.to_upper, STRING),
     "wrap": budgeted(lambda budget, width, text: _wrap(budget, width, b"", text, cut_words=False), INT, STRING),
     "wrapWith": budgeted(
         lambda budget, width, line, text: _wrap(budget, width, line, text, cut_words=True), INT, STRING, STRING
@@ -387,6 +374,10 @@ FUNCTIONS: Mapping[str, Function] = {
     "nospace": _by_rune(_nospace),
     "snakecase": _by_rune(lambda text: _joined(text, "_")),
     "swapcase": _by_rune(_swapcase),
-    "title": _by_rune(lambda text: _TITLE_START.sub(lambda match: title(match[0]), runes(text)).encode()),
-    "untitle": _by_rune(lambda text: _WORD_START.sub(lambda match: lower(match[0]), runes(text)).encode()),
+    "title": _by_rune(
+        lambda text: _TITLE_START.sub(lambda match: go_text.title(match[0]), go_text.runes(text)).encode()
+    ),
+    "untitle": _by_rune(
+        lambda text: _WORD_START.sub(lambda match: go_text.lower(match[0]), go_text.runes(text)).encode()
+    ),
 }

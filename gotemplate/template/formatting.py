@@ -10,20 +10,9 @@ from gotemplate.limits import COST_OF_STRINGER
 from gotemplate.template import text as go_text
 from gotemplate.template import values as go
 from gotemplate.template.errors import RenderBudget
-from gotemplate.template.text import (
-    MAX_UINT,
-    SHORTEST,
-    can_backquote,
-    format_float,
-    go_string,
-    is_print,
-    quote,
-    quote_rune,
-    with_zeros,
-)
 
 _INTEGER_FORMS = {"v": "d", "d": "d", "b": "b", "o": "o", "O": "o", "x": "x", "X": "x"}
-_FLOAT_PRECISIONS = dict.fromkeys("vbgGxX", SHORTEST) | dict.fromkeys("fFeE", 6)
+_FLOAT_PRECISIONS = dict.fromkeys("vbgGxX", go_text.SHORTEST) | dict.fromkeys("fFeE", 6)
 _FLOAT_VERBS = {"v": "g", "F": "f"}
 _PREFIXES = {"b": "0b", "x": "0x"}
 
@@ -99,11 +88,11 @@ class Printer:
 
     def unicode(self, value: int) -> None:
         """Writes an integer as U+0078, and adds its character if the flag `#` is set."""
-        value &= MAX_UINT
+        value &= go_text.MAX_UINT
         precision = max(self.precision or 4, 4)
         self.budget.text(precision)
         text = f"U+{value:0{precision}X}"
-        if self.sharp and _is_character(value) and is_print(chr(value)):
+        if self.sharp and _is_character(value) and go_text.is_print(chr(value)):
             text += f" '{chr(value)}'"
         self.pad(text.encode(), zeros=False)
 
@@ -111,10 +100,10 @@ class Printer:
         """Writes a quoted string: between backticks with `#` if that is possible, in ASCII with `+`."""
         value = self._cut(value)
         self.budget.spend(len(value) >> 3)
-        if self.sharp and can_backquote(value):
+        if self.sharp and go_text.can_backquote(value):
             self.pad(b"`" + value + b"`")
         else:
-            self.pad(quote(value, ascii_only=self.plus))
+            self.pad(go_text.quote(value, ascii_only=self.plus))
 
     def hexadecimal(self, value: bytes, *, large: bool) -> None:
         """Writes bytes in hexadecimal: as many as the precision, with spaces between by a flag, and 0x by `#`."""
@@ -136,7 +125,7 @@ class Printer:
         """Writes a float64; a precision of -1 demands the shortest form."""
         precision = precision if self.precision is None else self.precision
         self.budget.text(max(precision, 0))
-        number = format_float(value, verb, precision)
+        number = go_text.format_float(value, verb, precision)
         sign = number[0] if number[0] in "+-" else "+"
         number = number.lstrip("+-")
         if sign == "+" and self.space and not self.plus:
@@ -146,7 +135,7 @@ class Printer:
             self.pad((number if unsigned else sign + number).encode(), zeros=False)
             return
         if self.sharp and verb != "b":
-            number = with_zeros(number, verb, precision)
+            number = go_text.with_zeros(number, verb, precision)
         if sign == "+" and not self.plus:
             self.pad(number.encode())
         elif self.zero and not self.minus and self.width is not None and self.width > len(number) + 1:
@@ -179,7 +168,7 @@ class Printer:
     def bad_verb(self, value: go.Value, verb: str) -> None:
         """Writes the error text for a verb that does not fit the value."""
         self._erring = True
-        self.write(go_string(f"%!{verb}("))
+        self.write(go_text.go_string(f"%!{verb}("))
         if value is None:
             self.write(b"<nil>")
         else:
@@ -214,7 +203,7 @@ class Printer:
         elif verb == "c":
             self.pad(_rune(value).encode())
         elif verb == "q":
-            self.pad(quote_rune(_rune(value), ascii_only=self.plus))
+            self.pad(go_text.quote_rune(_rune(value), ascii_only=self.plus))
         elif verb == "U":
             self.unicode(value)
         else:
@@ -323,7 +312,7 @@ class Printer:
 
 def _rune(value: int) -> str:
     """Returns the character of a code, or U+FFFD if there is no such character."""
-    value &= MAX_UINT
+    value &= go_text.MAX_UINT
     return chr(value) if _is_character(value) else "\ufffd"
 
 

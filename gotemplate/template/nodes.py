@@ -17,17 +17,8 @@ from lark import Lark, Token, Transformer
 from lark.exceptions import UnexpectedCharacters, UnexpectedToken
 from msgspec.structs import replace
 
+from gotemplate.template import text as go_text
 from gotemplate.template.errors import TemplateMistake
-from gotemplate.template.text import (
-    Number,
-    NumberError,
-    QuotingError,
-    is_digit,
-    is_letter,
-    number,
-    unquote,
-    unquote_char,
-)
 
 
 class ExpressionNode(msgspec.Struct, frozen=True):
@@ -44,7 +35,7 @@ class Dot(ExpressionNode, frozen=True):
 class Constant(ExpressionNode, frozen=True):
     """A string, a bool, nil as None, or a number or character, whose type depends on where it is used."""
 
-    value: bytes | bool | Number | None
+    value: bytes | bool | go_text.Number | None
 
 
 class Variable(ExpressionNode, frozen=True):
@@ -157,7 +148,7 @@ class _ToAction(Transformer[Token, ActionNode]):
         pipeline = children.pop() if isinstance(children[-1], Pipeline) else None
         start, (name_start, end) = _span(children[0])[0], _span(children[-1])
         name = _literal(children.pop()).value if children[-1].type == "STRING" else None
-        assert not isinstance(name, bool | Number)
+        assert not isinstance(name, bool | go_text.Number)
         keyword = " ".join(children[0].split())
         return ActionNode(start, pipeline.end if pipeline else end, keyword, pipeline, name, name_start)
 
@@ -208,7 +199,7 @@ def _span(token: Token) -> tuple[int, int]:
 def _word(token: Token) -> str:
     """Returns the text of a token; raises `TemplateMistake` for a letter or digit that Go does not allow in a name."""
     for offset, char in enumerate(token.rstrip(), _span(token)[0]):
-        if not char.isascii() and not is_letter(char) and not is_digit(char):
+        if not char.isascii() and not go_text.is_letter(char) and not go_text.is_digit(char):
             raise TemplateMistake(f"`{char}` is not allowed in a name", offset, offset + 1)
     return token.rstrip()
 
@@ -224,11 +215,11 @@ def _term(token: Token) -> Dot | Variable | Identifier | Constant:
     return _literal(token)
 
 
-_READERS: dict[str, Callable[[str], bytes | bool | Number | None]] = {
+_READERS: dict[str, Callable[[str], bytes | bool | go_text.Number | None]] = {
     "CONSTANT": _CONSTANTS.__getitem__,
-    "NUMBER": number,
-    "CHARACTER": lambda text: Number(text, unquote_char(text), float(unquote_char(text))),
-    "STRING": unquote,
+    "NUMBER": go_text.number,
+    "CHARACTER": lambda text: go_text.Number(text, go_text.unquote_char(text), float(go_text.unquote_char(text))),
+    "STRING": go_text.unquote,
 }
 
 
@@ -236,11 +227,11 @@ def _literal(token: Token) -> Constant:
     start, end = _span(token)
     try:
         return Constant(start, end, _READERS[token.type](str(token)))
-    except QuotingError as error:
+    except go_text.QuotingError as error:
         at = start + error.offset
         advice = "backticks enclose a string without escapes" if token.startswith('"') else None
         raise TemplateMistake(str(error), at, at + 2, advice) from None
-    except NumberError as error:
+    except go_text.NumberError as error:
         raise TemplateMistake(str(error), start, end) from None
 
 

@@ -476,7 +476,7 @@ async def test_a_rotated_token_is_not_lost_with_its_request():
 
 async def test_an_issuer_that_hangs_delays_few_requests(monkeypatch):
     """A request waits for a renewal for a moment only, and the next ones do not ask an issuer that hangs."""
-    monkeypatch.setattr(oidc_provider, "PROVIDER_PATIENCE", 0.01)
+    monkeypatch.setattr(oidc_provider.limits, "PROVIDER_PATIENCE", 0.01)
     scenario = await _expired_session()
     answered = asyncio.Event()
     scenario.wait = answered.wait

@@ -292,7 +292,7 @@ async def test_known_keys_stay_in_use_while_the_issuer_is_down():
 
 async def test_known_keys_stay_in_use_while_the_issuer_hangs(monkeypatch):
     """Tokens of known keys do not wait for old keys to be fetched anew: twenty take no longer than one."""
-    monkeypatch.setattr(oidc_provider, "PROVIDER_PATIENCE", 0.01)
+    monkeypatch.setattr(oidc_provider.limits, "PROVIDER_PATIENCE", 0.01)
     issuer = _Issuer()
     await issuer.provider.metadata()
     issuer.now, issuer.wait = issuer.now + 4000, asyncio.Event().wait

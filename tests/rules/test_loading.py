@@ -149,7 +149,7 @@ def test_a_rule_file_that_is_too_large_is_not_read():
 
 
 def test_the_sizes_of_rule_files_are_added_up(monkeypatch):
-    monkeypatch.setattr(loading, "LARGEST_RULES", 30)
+    monkeypatch.setattr(loading.limits, "LARGEST_RULES", 30)
     _write("r/a.rules", "r/b.rules", text="target a {}\n")
     assert _messages("r") == []
     _write("r/c.rules", text="target c {}\n")
@@ -402,7 +402,7 @@ def test_sources_that_take_too_much_memory_together_are_refused(monkeypatch):
     """The first source beyond the limit of memory has a diagnostic, and no other source is compiled after it."""
     rewrites = "\n".join(rf"rewrite `\pL{{12}}{number}` -> `/{number}`" for number in range(20))
     (document_of_all,) = [document(f"target site {{\n{rewrites}\n}}")]
-    monkeypatch.setattr("tornado_proxy.rules.loading.MOST_SOURCE_MEMORY", 1 << 20)
+    monkeypatch.setattr("tornado_proxy.rules.limits.MOST_SOURCE_MEMORY", 1 << 20)
     compiled = compile_documents([document_of_all])
     (diagnostic,) = compiled.diagnostics
     kept = len(compiled.rule_sets["site"].rewrites)
@@ -414,7 +414,7 @@ def test_sources_that_take_too_much_memory_together_are_refused(monkeypatch):
 def test_compiled_rules_count_again_when_they_are_reused(monkeypatch):
     """What was compiled before takes its memory still, so the limit holds for all rules that are in force."""
     before = _compiled("target site {\nrewrite `a` -> `/a`\n}")
-    monkeypatch.setattr("tornado_proxy.rules.loading.MOST_SOURCE_MEMORY", 10)
+    monkeypatch.setattr("tornado_proxy.rules.limits.MOST_SOURCE_MEMORY", 10)
     again = compile_documents([*before.documents], before.rule_sets)
     assert [each.code for each in again.diagnostics] == ["rules-too-large"]
 

@@ -89,7 +89,7 @@ def test_the_hits_of_a_rewrite_are_counted_by_its_texts(process):
 
 def test_the_number_of_rewrites_with_hits_is_limited(process, monkeypatch):
     """At the limit, the hits of the rewrite that was hit first are removed."""
-    monkeypatch.setattr(metrics, "MOST_HIT", 1)
+    monkeypatch.setattr(metrics.limits, "MOST_HIT", 1)
     for event in (_served(FIRST), _served(SECOND), _served(SECOND)):
         process.bus.emit(event)
     assert process.activity.hits == {("site", "^/b", "/y"): 2}

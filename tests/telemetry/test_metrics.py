@@ -323,7 +323,7 @@ def test_an_edit_changes_how_many_requests_are_kept():
 
 async def test_the_delays_of_the_event_loop_are_observed(registry, monkeypatch):
     """A call that blocks the loop is seen at the next look."""
-    monkeypatch.setattr("tornado_proxy.telemetry.metrics.LOOP_SEEN_EVERY", 0.001)
+    monkeypatch.setattr("tornado_proxy.telemetry.limits.LOOP_SEEN_EVERY", 0.001)
     metrics = RequestMetrics()
     registry.register(metrics)
     metrics.watch_loop()

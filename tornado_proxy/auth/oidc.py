@@ -33,18 +33,8 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from msgspec.structs import replace
 
-from tornado_proxy.auth import authenticator, oidc_provider
+from tornado_proxy.auth import authenticator, limits, oidc_provider
 from tornado_proxy.auth.authenticator import Authenticator, ProviderAnswer, SignIn, SignInPage, is_cross_origin, origin
-from tornado_proxy.auth.limits import (
-    AWAY_SECONDS,
-    COOKIE_CHUNK,
-    LOGIN_SECONDS,
-    MOST_COOKIE_CHUNKS,
-    MOST_COOKIE_TEXTS,
-    MOST_LOGINS,
-    NONCE,
-    RENEWABLE_SECONDS,
-)
 from tornado_proxy.auth.oidc_provider import Claims, GrantRefused, ProviderAway, ProviderError, TokenError, Tokens
 from tornado_proxy.config.providers import OidcProvider, Step, contains_host
 from tornado_proxy.config.secrets import Unshown
@@ -69,14 +59,14 @@ class Sealer:
     def seal(self, value: Mapping[str, Any], expires: float) -> str:
         """Returns text that `unseal` reads until `expires`, in seconds since 1970."""
         plain = zlib.compress(json.dumps({"exp": expires, "value": value}, separators=(",", ":")).encode())
-        nonce = os.urandom(NONCE)
+        nonce = os.urandom(limits.NONCE)
         return urlsafe_b64encode(nonce + self._cipher.encrypt(nonce, plain, None)).rstrip(b"=").decode()
 
     def unseal(self, text: str, now: float) -> dict[str, Any] | None:
         """Returns the value; None if the text was not made here, was changed, or has expired."""
         try:
             sealed = urlsafe_b64decode(text + "=" * (-len(text) % 4))
-            plain = self._cipher.decrypt(sealed[:NONCE], sealed[NONCE:], None)
+            plain = self._cipher.decrypt(sealed[: limits.NONCE], sealed[limits.NONCE :], None)
         except (InvalidTag, ValueError):
             return None
         unsealed = json.loads(zlib.decompress(plain))
@@ -94,9 +84,9 @@ class CookieJar(msgspec.Struct, frozen=True):
 
     def write(self, text: str, max_age: int, previous: Collection[str]) -> list[str]:
         """Returns the Set-Cookie values that keep a text, and remove chunks of `previous`; raises `CookieTooLarge`."""
-        chunks = [text[start : start + COOKIE_CHUNK] for start in range(0, len(text), COOKIE_CHUNK)]
-        if len(chunks) > MOST_COOKIE_CHUNKS:
-            raise CookieTooLarge(f"{len(text)} characters need more than {MOST_COOKIE_CHUNKS} cookies")
+        chunks = [text[start : start + limits.COOKIE_CHUNK] for start in range(0, len(text), limits.COOKIE_CHUNK)]
+        if len(chunks) > limits.MOST_COOKIE_CHUNKS:
+            raise CookieTooLarge(f"{len(text)} characters need more than {limits.MOST_COOKIE_CHUNKS} cookies")
         names = list(self._names())
         written = [self._line(name, chunk, max_age) for name, chunk in zip(names, chunks, strict=False)]
         return [*written, *(self._line(name, "", 0) for name in names[len(chunks) :] if name in previous)]
@@ -109,14 +99,14 @@ class CookieJar(msgspec.Struct, frozen=True):
         """Returns the texts that the cookies may make, of most chunks first: browsers keep old ones, and a domain's."""
         texts_by_name, texts = [], [""]
         for name in self._names():
-            chunks = sent.get(name, ())[:MOST_COOKIE_TEXTS]
-            texts = [text + chunk for text in texts for chunk in chunks][:MOST_COOKIE_TEXTS]
+            chunks = sent.get(name, ())[: limits.MOST_COOKIE_TEXTS]
+            texts = [text + chunk for text in texts for chunk in chunks][: limits.MOST_COOKIE_TEXTS]
             texts_by_name.append(texts)
         return [text for texts in reversed(texts_by_name) for text in texts]
 
     def _names(self) -> Iterator[str]:
         yield self.name
-        yield from (f"{self.name}.{number}" for number in range(1, MOST_COOKIE_CHUNKS))
+        yield from (f"{self.name}.{number}" for number in range(1, limits.MOST_COOKIE_CHUNKS))
 
     def _line(self, name: str, value: str, max_age: int) -> str:
         # Lax: browsers send the cookie when a link leads here, but not with forms and scripts of other sites.
@@ -234,7 +224,7 @@ class OidcAuthenticator(Authenticator):
                 return self._challenge(request)
             return SignIn(user, tuple(self._begin(user, float(claims["exp"]), tokens, request)))
         except ProviderAway as error:
-            if session.expires + AWAY_SECONDS > self._clock():
+            if session.expires + limits.AWAY_SECONDS > self._clock():
                 return SignIn(session.user)
             return Refuse(503, f"the session cannot be renewed: {error}")
         except (ProviderError, TokenError):
@@ -257,7 +247,7 @@ class OidcAuthenticator(Authenticator):
         shared = (each for each in self._domains(request) if contains_host(each, back))
         domain = "" if back == request.host else next(shared, "")
         login = {"browser": _digest(secret), "return_to": quote(return_to, safe=_PRINTABLE), "domain": domain}
-        state = self._logins.seal(login, self._clock() + LOGIN_SECONDS)
+        state = self._logins.seal(login, self._clock() + limits.LOGIN_SECONDS)
         parameters = {
             "response_type": "code",
             "client_id": self.settings.client_id,
@@ -271,8 +261,10 @@ class OidcAuthenticator(Authenticator):
         # Browsers send the oldest cookies first.
         sent = read_cookies(request.headers)
         waiting = [each for each in sent if each.startswith(self._login_prefix)]
-        gone = (line for each in waiting[: 1 - MOST_LOGINS] for line in self._jar(request, each, domain).remove(sent))
-        kept = self._jar(request, self._login_name(state), domain).write(secret, LOGIN_SECONDS, {})
+        gone = (
+            line for each in waiting[: 1 - limits.MOST_LOGINS] for line in self._jar(request, each, domain).remove(sent)
+        )
+        kept = self._jar(request, self._login_name(state), domain).write(secret, limits.LOGIN_SECONDS, {})
         return ProviderAnswer(302, _with_query(metadata.authorization_endpoint, parameters), (*kept, *gone))
 
     async def callback(self, request: Request) -> ProviderAnswer:
@@ -360,7 +352,7 @@ class OidcAuthenticator(Authenticator):
     def _begin(self, user: User, expires: float, tokens: Tokens, request: Request) -> list[str]:
         """Returns the cookies of a session; without the hint for the logout if they would be too large."""
         now, sent = self._clock(), read_cookies(request.headers)
-        kept_until = max(expires, now + RENEWABLE_SECONDS) if tokens.refresh_token else expires
+        kept_until = max(expires, now + limits.RENEWABLE_SECONDS) if tokens.refresh_token else expires
         if kept_until <= now:
             raise TokenError("the token has expired; the clocks of the provider and this service may differ")
         jar = self._jar(request)

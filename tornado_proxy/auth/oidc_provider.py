@@ -20,16 +20,7 @@ from joserfc.jwk import KeySet
 from joserfc.util import base64_to_int
 from msgspec.structs import replace
 
-from tornado_proxy.auth.limits import (
-    CLOCK_LEEWAY,
-    END_OF_TIME,
-    LONGEST_TOKEN,
-    PROVIDER_FRESH,
-    PROVIDER_PATIENCE,
-    PROVIDER_PAUSE,
-    RENEWAL_REMEMBERED,
-    SHORTEST_RSA_KEY,
-)
+from tornado_proxy.auth import limits
 from tornado_proxy.config.providers import OidcProvider
 from tornado_proxy.config.secrets import Unshown
 from tornado_proxy.config.values import GuardedUrl
@@ -102,7 +93,7 @@ class _Asking(msgspec.Struct, frozen=True):
 
     async def is_answered(self) -> bool:
         """Waits until the question is answered or some seconds old; returns whether it is answered."""
-        left = self.begun + PROVIDER_PATIENCE - asyncio.get_running_loop().time()
+        left = self.begun + limits.PROVIDER_PATIENCE - asyncio.get_running_loop().time()
         await asyncio.wait([self.task], timeout=max(0.0, left))
         return self.task.done()
 
@@ -131,8 +122,8 @@ class Provider:
 
     async def metadata(self, newer_than: float = _LONG_AGO) -> Metadata:
         """Returns metadata and keys, fetched again if older than an hour or `newer_than`; raises `ProviderAway`."""
-        if self._known is None or self._known_at <= max(newer_than, self._timer() - PROVIDER_FRESH):
-            if self._asking is None and self._timer() - self._asked_at >= PROVIDER_PAUSE:
+        if self._known is None or self._known_at <= max(newer_than, self._timer() - limits.PROVIDER_FRESH):
+            if self._asking is None and self._timer() - self._asked_at >= limits.PROVIDER_PAUSE:
                 self._asking = _Asking.of(self._ask())
             if self._asking is not None and (self._known is None or newer_than > _LONG_AGO):
                 await asyncio.shield(self._asking.task)
@@ -197,7 +188,7 @@ class Provider:
         """
         now = self._timer()
         for old_token, (at, _) in list(self._renewals.items()):
-            if at + RENEWAL_REMEMBERED > now:
+            if at + limits.RENEWAL_REMEMBERED > now:
                 break
             del self._renewals[old_token]
         if refresh_token not in self._renewals:
@@ -206,8 +197,8 @@ class Provider:
             self._renewals[refresh_token] = now, _Asking.of(self._renew(refresh_token))
         asking = self._renewals[refresh_token][1]
         if not await asking.is_answered():
-            self._away_until = self._timer() + PROVIDER_PAUSE
-            raise ProviderAway(f"the provider gives no answer within {PROVIDER_PATIENCE:g} seconds")
+            self._away_until = self._timer() + limits.PROVIDER_PAUSE
+            raise ProviderAway(f"the provider gives no answer within {limits.PROVIDER_PATIENCE:g} seconds")
         tokens: Tokens | ProviderError = asking.task.result()
         if isinstance(tokens, ProviderError):
             raise tokens
@@ -218,7 +209,7 @@ class Provider:
         try:
             tokens = await self._request_tokens({"grant_type": "refresh_token", "refresh_token": refresh_token})
         except ProviderAway as error:
-            self._away_until = self._timer() + PROVIDER_PAUSE
+            self._away_until = self._timer() + limits.PROVIDER_PAUSE
             self._renewals.pop(refresh_token, None)
             return error
         except ProviderError as error:
@@ -282,7 +273,9 @@ def read_keys(document: Mapping[str, Any]) -> KeySet:
     keys = document.get("keys")
     usable = [key for each in keys for key in _read_key(each)] if isinstance(keys, list) else []
     if not usable:
-        raise TokenError(f"the key set has no key for signatures, of at least {SHORTEST_RSA_KEY} bits if it is RSA")
+        raise TokenError(
+            f"the key set has no key for signatures, of at least {limits.SHORTEST_RSA_KEY} bits if it is RSA"
+        )
     return KeySet(usable)
 
 
@@ -292,7 +285,7 @@ def _read_key(key: object) -> list[Any]:
         return []
     try:
         # Those below can be factored, so they must not be used (RFC 7518 3.3); the library only warns of them.
-        if key.get("kty") == "RSA" and base64_to_int(key["n"]).bit_length() < SHORTEST_RSA_KEY:
+        if key.get("kty") == "RSA" and base64_to_int(key["n"]).bit_length() < limits.SHORTEST_RSA_KEY:
             return []
         return KeySet.import_key_set({"keys": [key]}).keys
     except (JoseError, ValueError, KeyError, TypeError):
@@ -301,8 +294,8 @@ def _read_key(key: object) -> list[Any]:
 
 def verify_token(token: str, trusted: Metadata, client_id: str, now: float) -> Claims:
     """Returns the claims of a token signed for a client; raises `TokenError`. `now` is in seconds since 1970."""
-    if len(token) > LONGEST_TOKEN:
-        raise TokenError(f"the token is longer than {LONGEST_TOKEN} characters")
+    if len(token) > limits.LONGEST_TOKEN:
+        raise TokenError(f"the token is longer than {limits.LONGEST_TOKEN} characters")
     try:
         claims = _decode(token, trusted)
         check_unicode(claims)
@@ -318,7 +311,9 @@ def _decode(token: str, trusted: Metadata) -> Claims:
     candidates = [key for key in trusted.keys.keys if kid is None or key.kid == kid]
     if not candidates:
         usable = (
-            "" if trusted.keys.keys else f", nor any for signatures, of at least {SHORTEST_RSA_KEY} bits if it is RSA"
+            ""
+            if trusted.keys.keys
+            else f", nor any for signatures, of at least {limits.SHORTEST_RSA_KEY} bits if it is RSA"
         )
         raise UnknownKey(f"the token is signed with a key that the provider does not publish{usable}")
     for key in candidates[:-1]:
@@ -338,16 +333,16 @@ def _check(claims: Claims, issuer: str, client_id: str, now: float) -> None:
     authorized = claims.get("azp")
     if authorized != client_id and (authorized is not None or len(audiences) > 1):
         raise TokenError("the token was given to another client")
-    if not _is_time(claims.get("exp")) or claims["exp"] + CLOCK_LEEWAY <= now:
+    if not _is_time(claims.get("exp")) or claims["exp"] + limits.CLOCK_LEEWAY <= now:
         raise TokenError("the token has expired")
     for name in ("nbf", "iat"):
-        if name in claims and (not _is_time(claims[name]) or claims[name] - CLOCK_LEEWAY > now):
+        if name in claims and (not _is_time(claims[name]) or claims[name] - limits.CLOCK_LEEWAY > now):
             raise TokenError("the token is not valid yet")
 
 
 def _is_time(value: object) -> bool:
     """Whether a value is a NumericDate (RFC 7519 2) that a clock can have; not NaN or infinity."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < END_OF_TIME
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < limits.END_OF_TIME
 
 
 def user_of(claims: Claims, group_claim: str) -> User:

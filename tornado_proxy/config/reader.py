@@ -14,17 +14,7 @@ from typing import Any, Literal, NamedTuple, TypeVar, get_args, get_origin
 
 import msgspec
 
-from tornado_proxy.config import values
-from tornado_proxy.config.document import (
-    MappingEntry,
-    MappingNode,
-    Node,
-    ScalarKind,
-    ScalarNode,
-    SequenceNode,
-    bare,
-    span_of,
-)
+from tornado_proxy.config import document, values
 from tornado_proxy.config.model import Settings
 from tornado_proxy.config.options import (
     Mark,
@@ -53,8 +43,8 @@ class SectionNodes(NamedTuple):
     """A section, the key that names it (the section itself where no key does), and its mapping."""
 
     section: SettingsSection
-    name: Node
-    node: MappingNode
+    name: document.Node
+    node: document.MappingNode
 
 
 class ValidationContext(msgspec.Struct, frozen=True):
@@ -73,11 +63,11 @@ class ValidationContext(msgspec.Struct, frozen=True):
 
     def name(self, section: SettingsSection) -> Span:
         """The key that names a section, such as a target."""
-        return span_of(self.nodes[id(section)].name, self.shown)
+        return document.span_of(self.nodes[id(section)].name, self.shown)
 
     def quoted_name(self, section: SettingsSection) -> str:
         """The name of a section in backticks, as it may be shown."""
-        return f"`{bare(self.name(section))}`"
+        return f"`{document.bare(self.name(section))}`"
 
     def is_set(self, section: SettingsSection, option: str) -> bool:
         """Whether the file has an option."""
@@ -94,23 +84,23 @@ class ValidationContext(msgspec.Struct, frozen=True):
     def texts(self, section: SettingsSection, option: str) -> tuple[str, ...]:
         """The texts of the strings of a list, or of the only one."""
         nodes = _nodes(self.nodes[id(section)].node, option)[1:]
-        return tuple(each.text for each in nodes if isinstance(each, ScalarNode))
+        return tuple(each.text for each in nodes if isinstance(each, document.ScalarNode))
 
 
-def _entry(node: Node, option: str) -> MappingEntry | None:
+def _entry(node: document.Node, option: str) -> document.MappingEntry | None:
     name, _, inner = option.partition(".")
-    entry = node.fields.get(name) if isinstance(node, MappingNode) else None
+    entry = node.fields.get(name) if isinstance(node, document.MappingNode) else None
     return _entry(entry.value, inner) if entry and inner else entry
 
 
-def _nodes(node: MappingNode, option: str) -> tuple[Node, ...]:
+def _nodes(node: document.MappingNode, option: str) -> tuple[document.Node, ...]:
     """The key of an option and its values; for one that is left out, twice the section."""
     key, value = _entry(node, option) or (node, node)
-    return (key, *(value.items if isinstance(value, SequenceNode) else (value,)))
+    return (key, *(value.items if isinstance(value, document.SequenceNode) else (value,)))
 
 
-def _places(node: MappingNode, option: str, shown: SourceFile) -> tuple[Span, ...]:
-    return tuple(span_of(each, shown) for each in _nodes(node, option))
+def _places(node: document.MappingNode, option: str, shown: SourceFile) -> tuple[Span, ...]:
+    return tuple(document.span_of(each, shown) for each in _nodes(node, option))
 
 
 def warning(
@@ -121,7 +111,7 @@ def warning(
 
 
 def read(
-    root: Node, shown: SourceFile, directory: Path, resolve: Resolver
+    root: document.Node, shown: SourceFile, directory: Path, resolve: Resolver
 ) -> tuple[ValidationContext | None, list[Diagnostic]]:
     """Reads a document as settings, with paths from `directory`; None if an option is wrong, unknown or missing."""
     reader, preset = _DocumentReader(shown, directory, resolve), {"directory": directory}
@@ -132,8 +122,8 @@ def read(
 class _NamedNode(msgspec.Struct, frozen=True):
     """A node with the key that names it, as messages refer to it."""
 
-    node: Node
-    key: Node | None
+    node: document.Node
+    key: document.Node | None
     shown: SourceFile
     is_item: bool = False
 
@@ -142,31 +132,31 @@ class _NamedNode(msgspec.Struct, frozen=True):
         """The subject of a message."""
         if self.key is None:
             return "the configuration"
-        name = f"`{bare(span_of(self.key, self.shown))}`"
+        name = f"`{document.bare(document.span_of(self.key, self.shown))}`"
         return f"an item of {name}" if self.is_item else name
 
     @property
     def text(self) -> str:
         """The value as it may be shown."""
-        return bare(span_of(self.node, self.shown))
+        return document.bare(document.span_of(self.node, self.shown))
 
     @property
     def span(self) -> Span:
         """The value if it is an item or a scalar with a text; otherwise the key."""
         if self.key is None:
             return Span(self.shown, self.node.start, self.node.start)
-        shows_itself = isinstance(self.node, ScalarNode) and self.node.end > self.node.start
-        return span_of(self.node if shows_itself or self.is_item else self.key, self.shown)
+        shows_itself = isinstance(self.node, document.ScalarNode) and self.node.end > self.node.start
+        return document.span_of(self.node if shows_itself or self.is_item else self.key, self.shown)
 
     @property
     def key_span(self) -> Span:
         """The key, or the value if it has no key of its own."""
-        return self.span if self.key is None or self.is_item else span_of(self.key, self.shown)
+        return self.span if self.key is None or self.is_item else document.span_of(self.key, self.shown)
 
-    def mapping(self, owner: type[SettingsSection] | OptionGroup) -> MappingNode:
+    def mapping(self, owner: type[SettingsSection] | OptionGroup) -> document.MappingNode:
         """Returns the node as the mapping of a section or a group; raises `InvalidValue` for any other node."""
-        if not isinstance(self.node, MappingNode):
-            is_truth = isinstance(self.node, ScalarNode) and self.node.kind is ScalarKind.BOOLEAN
+        if not isinstance(self.node, document.MappingNode):
+            is_truth = isinstance(self.node, document.ScalarNode) and self.node.kind is document.ScalarKind.BOOLEAN
             is_switch = is_truth and isinstance(owner, type) and "enabled" in members_of(owner)
             advice = "such as `{enabled: true}`" if is_switch else owner.shape
             raise _wrong_type("a mapping", self, advice)
@@ -191,7 +181,7 @@ class _DocumentReader:
         except InvalidValue as error:
             self._failures += 1
             # A broken node has been reported by the document.
-            if not (isinstance(place.node, ScalarNode) and place.node.kind is ScalarKind.BROKEN):
+            if not (isinstance(place.node, document.ScalarNode) and place.node.kind is document.ScalarKind.BROKEN):
                 message = f"{place.name} {error.message}"
                 self.diagnostics.append(Diagnostic(error.code, message, place.span, error.help))
             return None
@@ -203,7 +193,7 @@ class _DocumentReader:
     def value(self, kind: OptionType, place: _NamedNode, *, preset: Mapping[str, Any] = {}) -> Any:
         """The value of a node; `preset` has what a section has without options."""
         node = place.node
-        if isinstance(node, ScalarNode) and node.kind in _UNFIT:
+        if isinstance(node, document.ScalarNode) and node.kind in _UNFIT:
             code, message, advice = _UNFIT[node.kind]
             raise InvalidValue(message, (kind.section and kind.section.shape) or advice, code)
         if kind.is_secret:
@@ -245,23 +235,31 @@ class _DocumentReader:
                 self._report("missing-option", f"{place.name} lacks `{name}`", place.key_span, owner.shape)
         return attributes
 
-    def _unknown(self, node: MappingNode, section: type[SettingsSection], group: OptionGroup | None) -> set[str | None]:
+    def _unknown(
+        self, node: document.MappingNode, section: type[SettingsSection], group: OptionGroup | None
+    ) -> set[str | None]:
         """Reports unknown names, and returns the options that they probably mean."""
         names = tuple(members_of(section, group))
         unknown = node.fields.keys() - set(names)
         for name in unknown:
-            span = span_of(node.fields[name].key, self._shown)
-            self._report("unknown-option", f"unknown option `{bare(span)}`", span, _instead_of(name, section, group))
+            span = document.span_of(node.fields[name].key, self._shown)
+            self._report(
+                "unknown-option", f"unknown option `{document.bare(span)}`", span, _instead_of(name, section, group)
+            )
         return {did_you_mean(name.partition(":")[0], names) for name in unknown}
 
     def _collection(self, kind: OptionType, place: _NamedNode) -> tuple[Any, ...] | None:
         node, before = place.node, self._failures
-        if Mark.ONE_OR_MANY in kind.marks and isinstance(node, ScalarNode) and node.kind is ScalarKind.STRING:
+        if (
+            Mark.ONE_OR_MANY in kind.marks
+            and isinstance(node, document.ScalarNode)
+            and node.kind is document.ScalarKind.STRING
+        ):
             return (self.value(kind.item, place),)
-        if not isinstance(node, MappingNode if kind.is_mapping else SequenceNode):
+        if not isinstance(node, document.MappingNode if kind.is_mapping else document.SequenceNode):
             one = "a string or " if Mark.ONE_OR_MANY in kind.marks else ""
             raise _wrong_type("a mapping" if kind.is_mapping else f"{one}a list", place)
-        if isinstance(node, MappingNode):
+        if isinstance(node, document.MappingNode):
             children = self._named(kind, node)
         else:
             inner = [_NamedNode(item, place.key, self._shown, is_item=True) for item in node.items]
@@ -270,7 +268,7 @@ class _DocumentReader:
             raise InvalidValue("is empty", code="empty-value")
         return tuple(children) if self._failures == before else None
 
-    def _named(self, kind: OptionType, node: MappingNode) -> list[Any]:
+    def _named(self, kind: OptionType, node: document.MappingNode) -> list[Any]:
         sections = []
         for name, (key, value) in node.fields.items():
             self.attempt(_NamedNode(key, key, self._shown), partial(self.value, _NAME))
@@ -291,11 +289,13 @@ class _DocumentReader:
         is_hash = Mark.MAY_BE_HASHED in kind.marks and reference.text.startswith(HASHES)
         if reference.value is not None and not is_hash:
             message = "a secret is in the configuration file itself"
-            self.diagnostics.append(warning("plain-secret", message, span_of(key, self._shown), Reference.shape))
+            self.diagnostics.append(
+                warning("plain-secret", message, document.span_of(key, self._shown), Reference.shape)
+            )
         try:
             return self._resolve(reference)
         except SecretMissing as missing:
-            span = span_of(value, self._shown)
+            span = document.span_of(value, self._shown)
             self.diagnostics.append(Diagnostic("missing-secret", missing.message, span, missing.help))
             return Secret(reference.origin, "")
 
@@ -303,9 +303,9 @@ class _DocumentReader:
 def _scalar(kind: OptionType, place: _NamedNode) -> Any:
     """The value of a scalar in the type of its option, before its checks."""
     node = place.node
-    data = node.data if isinstance(node, ScalarNode) else node
+    data = node.data if isinstance(node, document.ScalarNode) else node
     if get_origin(kind.base) is Literal:
-        if isinstance(data, bool) and isinstance(node, ScalarNode):
+        if isinstance(data, bool) and isinstance(node, document.ScalarNode):
             data = node.text  # the choice `off` is false in YAML 1.1
         if data not in (choices := get_args(kind.base)):
             near = did_you_mean(place.text, choices)
@@ -315,7 +315,7 @@ def _scalar(kind: OptionType, place: _NamedNode) -> Any:
     # A number with a unit is a string.
     if not (kind.bounds and kind.bounds.units):
         expected, accepted = _SCALARS[kind.base]
-        if not (isinstance(node, ScalarNode) and node.kind is accepted):
+        if not (isinstance(node, document.ScalarNode) and node.kind is accepted):
             raise _wrong_type(expected, place)
     if kind.bounds is None:
         return data
@@ -329,11 +329,11 @@ def _scalar(kind: OptionType, place: _NamedNode) -> Any:
 
 def _wrong_type(expected: str, place: _NamedNode, shape: str | None = None) -> InvalidValue:
     node = place.node
-    kinds = {SequenceNode: "a list", MappingNode: "a mapping"}
-    kind = node.kind.value if isinstance(node, ScalarNode) else kinds[type(node)]
+    kinds = {document.SequenceNode: "a list", document.MappingNode: "a mapping"}
+    kind = node.kind.value if isinstance(node, document.ScalarNode) else kinds[type(node)]
     advice = shape or _FORMS[expected]
-    if not shape and isinstance(node, ScalarNode):
-        unquoted = _UNQUOTED.get(expected) if node.kind is ScalarKind.STRING else None
+    if not shape and isinstance(node, document.ScalarNode):
+        unquoted = _UNQUOTED.get(expected) if node.kind is document.ScalarKind.STRING else None
         if expected.startswith("a string"):
             advice = f'quote it: `"{place.text}"`'
         elif unquoted and unquoted.fullmatch(place.text):
@@ -369,19 +369,19 @@ _FORMS = {
     _WHOLE_NUMBER: "write one number in digits, without a unit or a fraction",
     _TRUTH: "write `true` or `false`, without quotes",
 }
-_SCALARS: dict[Any, tuple[str, ScalarKind]] = {
-    str: ("a string", ScalarKind.STRING),
-    Path: ("a string", ScalarKind.STRING),
-    values.GuardedUrl: ("a string", ScalarKind.STRING),
-    int: (_WHOLE_NUMBER, ScalarKind.INTEGER),
-    bool: (_TRUTH, ScalarKind.BOOLEAN),
+_SCALARS: dict[Any, tuple[str, document.ScalarKind]] = {
+    str: ("a string", document.ScalarKind.STRING),
+    Path: ("a string", document.ScalarKind.STRING),
+    values.GuardedUrl: ("a string", document.ScalarKind.STRING),
+    int: (_WHOLE_NUMBER, document.ScalarKind.INTEGER),
+    bool: (_TRUTH, document.ScalarKind.BOOLEAN),
 }
 _UNQUOTED = {_WHOLE_NUMBER: re.compile(r"-?[0-9]+"), _TRUTH: re.compile(r"true|false")}
 
 # Scalars that no option accepts, whatever it expects.
 _UNFIT = {
-    ScalarKind.NOTHING: ("empty-value", "has no value", "add a value, or leave the option out"),
-    ScalarKind.ODD_NUMBER: (
+    document.ScalarKind.NOTHING: ("empty-value", "has no value", "add a value, or leave the option out"),
+    document.ScalarKind.ODD_NUMBER: (
         "ambiguous-number",
         "is a number that YAML versions read differently",
         "write it in plain decimal, or quote it if it is a name",

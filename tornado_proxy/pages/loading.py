@@ -11,17 +11,8 @@ import msgspec
 from jinja2 import TemplateSyntaxError
 from msgspec.structs import replace
 
+from tornado_proxy.config import model
 from tornado_proxy.config.checks import Uploads, exposed_templates
-from tornado_proxy.config.model import (
-    PAGES,
-    HelperOptions,
-    PageOptions,
-    Settings,
-    Target,
-    TargetTemplates,
-    Templates,
-    ThemeOptions,
-)
 from tornado_proxy.pages.custom import FILE_HEADERS, BucketKey, CustomPage, CustomPages, Part, Recipe
 from tornado_proxy.pages.limits import LARGEST_TEMPLATE
 from tornado_proxy.pages.render import REPLACEABLE, Pages
@@ -41,7 +32,7 @@ class LoadedPages(msgspec.Struct, frozen=True):
     diagnostics: tuple[Diagnostic, ...] = ()
 
 
-def template_places(settings: Settings) -> Mapping[Path, Span | None]:
+def template_places(settings: model.Settings) -> Mapping[Path, Span | None]:
     """Returns the template files and the directories of themes, each with the place that names it first."""
     named: dict[Path, Span | None] = {}
     for path, span in _named(settings):
@@ -49,11 +40,11 @@ def template_places(settings: Settings) -> Mapping[Path, Span | None]:
     return named
 
 
-def _named(settings: Settings) -> Iterator[tuple[str, Span | None]]:
+def _named(settings: model.Settings) -> Iterator[tuple[str, Span | None]]:
     general = settings.templates
     spans = general.place.values("helpers")
     yield from ((path, span) for path, span in zip_longest(general.helpers, spans) if path is not None)
-    options: list[PageOptions | HelperOptions] = [*_pages(general).values()]
+    options: list[model.PageOptions | model.HelperOptions] = [*_pages(general).values()]
     for target in settings.targets:
         options += (*target.templates.helpers, *_pages(target.templates).values())
     for each in options:
@@ -65,17 +56,17 @@ def _named(settings: Settings) -> Iterator[tuple[str, Span | None]]:
                 yield place, theme.place.value(option)
 
 
-def _pages(templates: Templates | TargetTemplates) -> dict[str, PageOptions]:
-    return {kind: page for kind in PAGES if (page := getattr(templates, kind, None)) is not None}
+def _pages(templates: model.Templates | model.TargetTemplates) -> dict[str, model.PageOptions]:
+    return {kind: page for kind in model.PAGES if (page := getattr(templates, kind, None)) is not None}
 
 
-def _themes(settings: Settings) -> Mapping[str | None, ThemeOptions]:
+def _themes(settings: model.Settings) -> Mapping[str | None, model.ThemeOptions]:
     """Returns the themes of a configuration by target; None is for all other pages."""
     named = ((None, settings.pages), *((each.name, each.pages) for each in settings.targets))
     return {name: theme for name, theme in named if theme is not None}
 
 
-def read_templates(settings: Settings | None) -> Read:
+def read_templates(settings: model.Settings | None) -> Read:
     """Reads the files of templates; blocks."""
     if settings is None:
         return Read(())
@@ -92,7 +83,7 @@ def read_templates(settings: Settings | None) -> Read:
     return Read(tuple(files), tuple(diagnostics))
 
 
-def compile_pages(settings: Settings, read: Read) -> LoadedPages:
+def compile_pages(settings: model.Settings, read: Read) -> LoadedPages:
     """Compiles the pages of a configuration; a page with a mistake is left out and has a diagnostic."""
     loader = _Loader(settings, read)
     for target, kind, recipe, options in loader.recipes():
@@ -105,7 +96,7 @@ def compile_pages(settings: Settings, read: Read) -> LoadedPages:
 class _Loader:
     """One run over the pages of a configuration; it collects the pages and the diagnostics."""
 
-    def __init__(self, settings: Settings, read: Read) -> None:
+    def __init__(self, settings: model.Settings, read: Read) -> None:
         self._settings = settings
         self._targets = {each.name: each for each in settings.targets}
         self._uploads = Uploads(settings.targets)
@@ -127,7 +118,7 @@ class _Loader:
         """Returns the helpers for the rules of a target: those in files, since buckets are not read at load."""
         return tuple(each for each in self._helpers(self._targets.get(target)) if isinstance(each, str))
 
-    def recipes(self) -> Iterator[tuple[str | None, str, Recipe, PageOptions | Target]]:
+    def recipes(self) -> Iterator[tuple[str | None, str, Recipe, model.PageOptions | model.Target]]:
         """Yields the pages with target, kind and options; those for all targets again for each that has helpers."""
         general = _pages(self._settings.templates)
         for kind, page in general.items():
@@ -141,7 +132,7 @@ class _Loader:
             if headers := target.actions.get.streamed_file_headers:
                 yield target.name, FILE_HEADERS, Recipe(FILE_HEADERS, None, headers, "", self._helpers(target)), target
 
-    def _recipe(self, kind: str, page: PageOptions, target: Target | None) -> Recipe | None:
+    def _recipe(self, kind: str, page: model.PageOptions, target: model.Target | None) -> Recipe | None:
         """Returns the recipe of a page; None if its file could not be read, which has a diagnostic."""
         base = _pages(self._settings.templates).get(kind, page)
         body = self._part(page)
@@ -151,11 +142,11 @@ class _Loader:
         has_policy = any(name.lower() == "content-security-policy" for name, _ in headers)
         # Those of the page and its helpers that an upload can replace.
         exposed = [each for each, _ in exposed_templates(target, self._uploads)] if target else []
-        if not has_policy and any(each is page or isinstance(each, HelperOptions) for each in exposed):
+        if not has_policy and any(each is page or isinstance(each, model.HelperOptions) for each in exposed):
             headers = (*headers, ("Content-Security-Policy", _UNTRUSTED))
         return Recipe(kind, body, headers, page.status or base.status, self._helpers(target))
 
-    def _part(self, options: PageOptions | HelperOptions) -> Part | None:
+    def _part(self, options: model.PageOptions | model.HelperOptions) -> Part | None:
         if options.path is None:
             return None
         if getattr(options, "in_bucket", False):
@@ -169,12 +160,12 @@ class _Loader:
     def _source(self, path: str) -> SourceFile | None:
         return self._sources.get(self._name(path))
 
-    def _helpers(self, target: Target | None) -> tuple[Part, ...]:
+    def _helpers(self, target: model.Target | None) -> tuple[Part, ...]:
         own = target.templates.helpers if target is not None else ()
-        options = own or [HelperOptions(each) for each in self._settings.templates.helpers]
+        options = own or [model.HelperOptions(each) for each in self._settings.templates.helpers]
         return tuple(part for each in options if (part := self._part(each)) is not None)
 
-    def add(self, target: str | None, kind: str, recipe: Recipe, options: PageOptions | Target) -> None:
+    def add(self, target: str | None, kind: str, recipe: Recipe, options: model.PageOptions | model.Target) -> None:
         """Compiles a page; of one with parts in a bucket, what is known now. A mistake becomes a diagnostic."""
         try:
             if not recipe.keys:
@@ -189,7 +180,7 @@ class _Loader:
         except PageMistake as error:
             self.diagnostics.append(self._diagnostic(error, recipe, options))
 
-    def _diagnostic(self, error: PageMistake, recipe: Recipe, options: PageOptions | Target) -> Diagnostic:
+    def _diagnostic(self, error: PageMistake, recipe: Recipe, options: model.PageOptions | model.Target) -> Diagnostic:
         message, span = str(error), None
         if error.part == "path" or isinstance(error.part, int):
             text = recipe.helpers[error.part] if isinstance(error.part, int) else recipe.body
@@ -198,13 +189,13 @@ class _Loader:
             span = Span(source, error.offset, min(end, len(source.text))) if source else None
         else:
             message = f"the {'status' if error.part == 'status' else f'header `{error.part}`'}: {error}"
-            if isinstance(options, Target):
+            if isinstance(options, model.Target):
                 span = options.actions.get.place.key("config")
             else:
                 span = options.place.key("status" if error.part == "status" else "headers")
         return Diagnostic("bad-template", message, span, error.help)
 
-    def themed(self, options: ThemeOptions) -> Pages | None:
+    def themed(self, options: model.ThemeOptions) -> Pages | None:
         """Returns the service's pages with a theme; None after a mistake, which becomes a diagnostic."""
         logo, css = self._asset(options.logo), self._asset(options.css)
         folder = self._settings.directory / options.templates if options.templates else None

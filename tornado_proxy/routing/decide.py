@@ -34,18 +34,8 @@ from tornado_proxy.routing.plan import (
     plan_tries,
 )
 from tornado_proxy.routing.request import KeyTooLong, ObjectKey, RequestError, object_key, upload_path
+from tornado_proxy.rules import model
 from tornado_proxy.rules.limits import LONGEST_OBJECT_KEY
-from tornado_proxy.rules.model import (
-    InvalidResult,
-    Key,
-    RewriteError,
-    Rewritten,
-    Rule,
-    fold,
-    fold_objection,
-    segment_objection,
-    tried_keys,
-)
 from tornado_proxy.semantics.request import READING, Request, RequestPath, User
 from tornado_proxy.templates.template import TargetKeyRewriteData
 
@@ -71,8 +61,8 @@ class Decision(msgspec.Struct, frozen=True):
     checks: tuple[AccessCheck, ...] = ()
     user: User | None = None  # who had to sign in
     data: TargetKeyRewriteData | None = None  # of the rules; None, as both below, if none were applied
-    rewritten: Rewritten | None = None  # their result
-    failure: RewriteError | None = None  # their error
+    rewritten: model.Rewritten | None = None  # their result
+    failure: model.RewriteError | None = None  # their error
 
     @property
     def passed(self) -> SignedIn | None:
@@ -105,7 +95,7 @@ class Decision(msgspec.Struct, frozen=True):
         return replace(self, request=request, data=self.data and replace(self.data, request=request))
 
     @property
-    def rewrite(self) -> Rule | None:
+    def rewrite(self) -> model.Rule | None:
         """The rule that took the key, even if it failed; None if none did."""
         return self.rewritten.rewrite if self.rewritten else self.failure.rewrite if self.failure else None
 
@@ -202,12 +192,12 @@ def _decide_upload(mounts: Mounts, decision: Decision, match: RouteMatch, form: 
         return replace(decision, plan=closed)
     # The user who signed in for the directory of an upload stays signed in for the file.
     decision = yield from _check_access(decision, match.site.access, path)
-    return decision if decision.plan else _rewrite(decision, match, Key(match.key + path[len(directory) :]), path)
+    return decision if decision.plan else _rewrite(decision, match, model.Key(match.key + path[len(directory) :]), path)
 
 
 def _plan_folded(mounts: Mounts, match: RouteMatch, host: str, path: RequestPath) -> Plan:
     """Refuses a path that the store of its site reads as one that is invalid, or is another site's."""
-    if reason := fold_objection(path, match.site.folding):
+    if reason := model.fold_objection(path, match.site.folding):
         return (Refuse(400, f"the path, as the store reads it, {reason}"),)
     return _HIDDEN if mounts.hides(host, path, match) else ()
 
@@ -236,24 +226,26 @@ def _check_access(so_far: Decision, access: Access, path: RequestPath) -> Steps:
     return decision
 
 
-def _rewrite(decision: Decision, match: RouteMatch, key: Key, path: RequestPath, *, tries: bool = False) -> Decision:
+def _rewrite(
+    decision: Decision, match: RouteMatch, key: model.Key, path: RequestPath, *, tries: bool = False
+) -> Decision:
     """Applies the rules to a key and plans the result; `path` includes the file name of an upload."""
     request, checks, user, site = decision.request, decision.checks, decision.user, match.site
     if isinstance(home := _home(site, user), Refuse):
         return replace(decision, plan=(home,))
-    key = Key(home + key[1:])
+    key = model.Key(home + key[1:])
     if len(key.encode()) > _LONGEST_KEY:
         return replace(decision, plan=_TOO_LONG)
     data = TargetKeyRewriteData(key, user, request, site.data)
     try:
         rewritten = site.rules.apply(data)
-    except RewriteError as error:
+    except model.RewriteError as error:
         return Decision(request, _refused(error), match, checks, user, data, None, error)
     moved = rewritten.moved
     try:
         if moved and not moved.if_missing:
             plan: Plan = plan_moved(match, request, moved, home)
-        elif reason := fold_objection(rewritten.key, site.folding):
+        elif reason := model.fold_objection(rewritten.key, site.folding):
             plan = (Refuse(400, f"the rewritten key, as the store reads it, {reason}"),)
         elif not rewritten.key.startswith(home):
             plan = _NOT_HOME
@@ -274,7 +266,7 @@ def _tried(decision: Decision, match: RouteMatch, own: Attempt) -> Iterator[tupl
     Each is an address below the mount, rewritten and planned as one; whether the user may have it, is asked when it is
     tried.
     """
-    for template, key in tried_keys(match.key, match.site.target.actions.get.try_files):
+    for template, key in model.tried_keys(match.key, match.site.target.actions.get.try_files):
         path, attempt = RequestPath(match.mount + key[1:]), own
         if key != match.key:
             asked = replace(decision, request=replace(decision.request, path=path))
@@ -290,16 +282,16 @@ def _home(site: Site, user: User | None) -> str | Refuse:
         return "/"
     if user is None:
         return _NO_HOME
-    reason = segment_objection(user.identifier)
-    if reason is None and fold(user.identifier, site.folding) != user.identifier:
+    reason = model.segment_objection(user.identifier)
+    if reason is None and model.fold(user.identifier, site.folding) != user.identifier:
         reason = "is one that the store reads as another's"
     if reason:
         return Refuse(403, f"users are isolated, and the user's name {reason}")
     return "/" if user.identifier in get.user_isolation_admins else f"/{user.identifier}/"
 
 
-def _refused(error: RewriteError | RequestError) -> Plan:
-    named = f"rewrite `{error.rewrite.label}`: {error}" if isinstance(error, RewriteError) else str(error)
+def _refused(error: model.RewriteError | RequestError) -> Plan:
+    named = f"rewrite `{error.rewrite.label}`: {error}" if isinstance(error, model.RewriteError) else str(error)
     return (Refuse(error.status, named, message=error.public_message),)
 
 
@@ -394,10 +386,10 @@ class RewriteTrace(msgspec.Struct, frozen=True):
     """The application of the rules to a key."""
 
     key: str
-    matched: Rule | None  # earlier ones did not match, later ones were not tried
+    matched: model.Rule | None  # earlier ones did not match, later ones were not tried
     captures: Captures | None
     result: str | None = None  # of the template, raw
-    rewritten: Key | None = None
+    rewritten: model.Key | None = None
     object_key: ObjectKey | None = None
     failure: Refuse | None = None  # why there is no object key
 
@@ -409,7 +401,7 @@ def trace(decision: Decision) -> RewriteTrace | None:
         return None
     if error is not None:
         captures = error.rewrite.pattern.search(data.key)
-        result = error.result if isinstance(error, InvalidResult) else None
+        result = error.result if isinstance(error, model.InvalidResult) else None
         return RewriteTrace(data.key, error.rewrite, captures, result, failure=_failure(error))
     assert rewritten is not None
     made = RewriteTrace(data.key, rewritten.rewrite, rewritten.captures, rewritten.result, rewritten.key)
@@ -421,5 +413,5 @@ def trace(decision: Decision) -> RewriteTrace | None:
         return replace(made, failure=_failure(too_long))
 
 
-def _failure(error: RewriteError | RequestError) -> Refuse:
+def _failure(error: model.RewriteError | RequestError) -> Refuse:
     return Refuse(error.status, str(error))

@@ -6,61 +6,37 @@ from collections.abc import Iterator
 
 import msgspec
 
+from tornado_proxy.rules import model, tree
 from tornado_proxy.rules.diagnostic import Diagnostic, Edit, Fix, Note, Safety, Span, shortened
 from tornado_proxy.rules.limits import LONGEST_SHOWN_KEY
-from tornado_proxy.rules.model import (
-    Key,
-    Moved,
-    RewriteError,
-    Rewritten,
-    Rule,
-    RuleSet,
-    RuleTest,
-    host_objection,
-    objection,
-    segment_objection,
-    tried_keys,
-)
-from tornado_proxy.rules.tree import (
-    DEFAULT_STATUS,
-    LEADS_TO,
-    Literal,
-    NoLocation,
-    RedirectTo,
-    RequestClauses,
-    TestStatement,
-    Verdict,
-    expected_text,
-    read_location,
-)
 from tornado_proxy.semantics.request import METHODS, READING, WRITING, Request, RequestPath, User, groups_of
 from tornado_proxy.templates.template import TargetData, TargetKeyRewriteData
 
 
-def compile_test(statement: TestStatement) -> RuleTest | tuple[Diagnostic, ...]:
+def compile_test(statement: tree.TestStatement) -> model.RuleTest | tuple[Diagnostic, ...]:
     """Returns the test of a statement, or its mistakes."""
     mistakes = tuple(_mistakes(statement))
     if mistakes:
         return mistakes
-    key, clauses, expected = Key(statement.key.value), statement.clauses, statement.expected
+    key, clauses, expected = model.Key(statement.key.value), statement.clauses, statement.expected
     method, host = clauses.method.value if clauses.method else "GET", clauses.host.value if clauses.host else ""
     headers = tuple((name.value, value.value) for name, value in clauses.headers)
-    result: str | Verdict | Moved
+    result: str | tree.Verdict | model.Moved
     match expected:
-        case RedirectTo(location, status):
-            result = Moved(status or DEFAULT_STATUS, read_location(location.value))
-        case Literal(value):
+        case tree.RedirectTo(location, status):
+            result = model.Moved(status or tree.DEFAULT_STATUS, tree.read_location(location.value))
+        case tree.Literal(value):
             result = value
         case _:
             result = expected
-    return RuleTest(key, method, _user(clauses), host, headers, result, statement)
+    return model.RuleTest(key, method, _user(clauses), host, headers, result, statement)
 
 
-def _mistakes(statement: TestStatement) -> Iterator[Diagnostic]:
+def _mistakes(statement: tree.TestStatement) -> Iterator[Diagnostic]:
     yield from _key_mistakes(statement.key)
-    if isinstance(statement.expected, Literal):
+    if isinstance(statement.expected, tree.Literal):
         yield from _key_mistakes(statement.expected, help="expect `error` if the result is refused")
-    if isinstance(statement.expected, RedirectTo):
+    if isinstance(statement.expected, tree.RedirectTo):
         yield from _location_mistakes(statement.expected.location)
     if statement.clauses.method is not None:
         method = statement.clauses.method
@@ -71,12 +47,12 @@ def _mistakes(statement: TestStatement) -> Iterator[Diagnostic]:
             message = f"the key of a `{method.value}` ends with the name of a file, not with `/`"
             yield Diagnostic("bad-test", message, statement.key.span, "add the name of the file")
     user, host = statement.clauses.user, statement.clauses.host
-    if user is not None and (reason := segment_objection(user.value)) is not None:
+    if user is not None and (reason := model.segment_objection(user.value)) is not None:
         name = f"`{user.value}`" if user.value else "this user"
         message = f"{name} cannot sign in: the name {reason}"
         advice = "the service refuses such a name before it looks at the rules; a name is one segment of a path"
         yield Diagnostic("bad-test", message, user.span, advice)
-    if host is not None and (reason := host_objection(host.value)) is not None:
+    if host is not None and (reason := model.host_objection(host.value)) is not None:
         advice = "the service refuses such a request before it looks at the rules; a host is a name or an address"
         yield Diagnostic("bad-test", f"the host `{host.value}` {reason}", host.span, advice)
     for clause, literal in (("user-groups", statement.clauses.user_groups), ("email", statement.clauses.email)):
@@ -85,24 +61,24 @@ def _mistakes(statement: TestStatement) -> Iterator[Diagnostic]:
             yield Diagnostic("bad-test", message, literal.span, 'name the user with `as "…"`')
 
 
-def _location_mistakes(location: Literal) -> Iterator[Diagnostic]:
+def _location_mistakes(location: tree.Literal) -> Iterator[Diagnostic]:
     try:
-        read_location(location.value)
-    except NoLocation as error:
-        yield Diagnostic("bad-test", f"the location {error}", location.span, LEADS_TO)
+        tree.read_location(location.value)
+    except tree.NoLocation as error:
+        yield Diagnostic("bad-test", f"the location {error}", location.span, tree.LEADS_TO)
 
 
-def _key_mistakes(key: Literal, help: str | None = None) -> Iterator[Diagnostic]:
+def _key_mistakes(key: tree.Literal, help: str | None = None) -> Iterator[Diagnostic]:
     if not key.value.startswith("/"):
         advice = f'write "/{key.value}": a key is the path below the mount, with its leading slash'
         if "://" in key.value:
             advice = "a key is the path below the mount, without scheme, host and query"
         yield Diagnostic("bad-test", f"the key `{key.value}` does not begin with `/`", key.span, advice)
-    elif (reason := objection(key.value)) is not None:
+    elif (reason := model.objection(key.value)) is not None:
         yield Diagnostic("bad-test", f"the key {reason}", key.span, help=help)
 
 
-def _user(clauses: RequestClauses) -> User | None:
+def _user(clauses: tree.RequestClauses) -> User | None:
     """Returns the user of a test; one with an email address or groups is what s3-proxy calls a header user."""
     if clauses.user is None:
         return None
@@ -117,30 +93,30 @@ class TestOutcome(msgspec.Struct, frozen=True):
 
     __test__ = False  # the name is the language's, not pytest's
 
-    test: RuleTest
-    got: Rewritten | RewriteError
+    test: model.RuleTest
+    got: model.Rewritten | model.RewriteError
 
     @property
-    def rewrite(self) -> Rule | None:
+    def rewrite(self) -> model.Rule | None:
         """The rule that took the key; None if none did."""
         return self.got.rewrite
 
     @property
     def passed(self) -> bool:
         """Whether the result is the expected one."""
-        if isinstance(self.got, RewriteError):
-            return self.test.expected is Verdict.ERROR
-        if self.test.expected is Verdict.UNCHANGED:
+        if isinstance(self.got, model.RewriteError):
+            return self.test.expected is tree.Verdict.ERROR
+        if self.test.expected is tree.Verdict.UNCHANGED:
             return self.got.rewrite is None
-        if self.test.expected is Verdict.GONE:
+        if self.test.expected is tree.Verdict.GONE:
             return self.got.moved is not None and self.got.moved.location is None
-        if isinstance(expected := self.test.expected, Moved):
+        if isinstance(expected := self.test.expected, model.Moved):
             moved = self.got.moved
             return moved is not None and (moved.status, moved.location) == (expected.status, expected.location)
         return self.got.moved is None and self.got.key == expected
 
 
-def evaluate(rule_set: RuleSet, test: RuleTest, target: TargetData | None = None) -> TestOutcome:
+def evaluate(rule_set: model.RuleSet, test: model.RuleTest, target: TargetData | None = None) -> TestOutcome:
     """Runs a test; without `target`, its templates see nothing of the configuration.
 
     A key that a target with `tryFiles` tries is as good as the first.
@@ -149,17 +125,21 @@ def evaluate(rule_set: RuleSet, test: RuleTest, target: TargetData | None = None
     # Templates see the whole path of a request; the key is what lies below the mount.
     mount = data.mount_paths[0].removesuffix("/") if data.mount_paths else ""
 
-    def outcome(key: Key) -> TestOutcome:
+    def outcome(key: model.Key) -> TestOutcome:
         request = Request(method=test.method, host=test.host, path=RequestPath(mount + key), headers=test.headers)
         try:
             return TestOutcome(test, rule_set.apply(TargetKeyRewriteData(key, test.user, request, data)))
-        except RewriteError as error:
+        except model.RewriteError as error:
             return TestOutcome(test, error)
 
     first = outcome(test.key)
-    if isinstance(first.got, RewriteError) or isinstance(test.expected, Verdict | Moved) or test.method not in READING:
+    if (
+        isinstance(first.got, model.RewriteError)
+        or isinstance(test.expected, tree.Verdict | model.Moved)
+        or test.method not in READING
+    ):
         return first
-    others = (outcome(key) for _, key in tried_keys(test.key, data.try_files))
+    others = (outcome(key) for _, key in model.tried_keys(test.key, data.try_files))
     return first if first.passed else next((each for each in others if each.passed), first)
 
 
@@ -176,7 +156,7 @@ def failure(outcome: TestOutcome) -> Diagnostic:
     )
     span = _expected_span(statement)
     key = _shown(outcome.test.key)
-    if isinstance(got, RewriteError):
+    if isinstance(got, model.RewriteError):
         fact = f"{key} is refused ({got})"
     elif got.moved and got.moved.location:
         fact = f"{key} is redirected to {_shown(str(got.moved.location))} with {got.moved.status}"
@@ -184,29 +164,29 @@ def failure(outcome: TestOutcome) -> Diagnostic:
         fact = f"{key} is gone"
     else:
         fact = f"{key} becomes {_shown(got.key)}" if got.rewrite else f"no rewrite matches {key}"
-    written = expected_text(expectation(got, span))
+    written = tree.expected_text(expectation(got, span))
     fixes = (Fix("expect what happens", (Edit(span, written),), Safety.DISPLAY),) if span.text else ()
     return Diagnostic(FAILING_TEST, f"{fact}, {_expectation(outcome)}", span, advice, notes, fixes=fixes)
 
 
-def expectation(got: Rewritten | RewriteError, span: Span) -> Literal | Verdict | RedirectTo:
+def expectation(got: model.Rewritten | model.RewriteError, span: Span) -> tree.Literal | tree.Verdict | tree.RedirectTo:
     """Returns what a test expects that passes with a result; its literals stand at `span`."""
-    if isinstance(got, RewriteError):
-        return Verdict.ERROR
+    if isinstance(got, model.RewriteError):
+        return tree.Verdict.ERROR
     if got.moved and got.moved.location:
-        return RedirectTo(Literal(str(got.moved.location), span), got.moved.status)
+        return tree.RedirectTo(tree.Literal(str(got.moved.location), span), got.moved.status)
     if got.moved:
-        return Verdict.GONE
-    return Literal(got.key, span) if got.rewrite else Verdict.UNCHANGED
+        return tree.Verdict.GONE
+    return tree.Literal(got.key, span) if got.rewrite else tree.Verdict.UNCHANGED
 
 
-def _expected_span(statement: TestStatement) -> Span:
+def _expected_span(statement: tree.TestStatement) -> Span:
     """Returns the place of what a test expects: at its end."""
     source, start, end = statement.span.source, statement.span.start, statement.span.end
     expected = statement.expected
-    if isinstance(expected, Literal):
+    if isinstance(expected, tree.Literal):
         return expected.span
-    if isinstance(expected, RedirectTo):
+    if isinstance(expected, tree.RedirectTo):
         place = expected.location.span
         return Span(source, source.text.rfind("redirect", start, place.start), place.end)
     return Span(source, max(start, end - len(expected.value)), end)
@@ -214,14 +194,14 @@ def _expected_span(statement: TestStatement) -> Span:
 
 def _expectation(outcome: TestOutcome) -> str:
     match outcome.test.expected:
-        case Verdict.UNCHANGED:
+        case tree.Verdict.UNCHANGED:
             return "but the test expects no rewrite to match"
-        case Verdict.ERROR:
+        case tree.Verdict.ERROR:
             return "but the test expects an error"
-        case Verdict.GONE | Moved() as expected:
-            words = expected.value if isinstance(expected, Verdict) else f"{expected}"
+        case tree.Verdict.GONE | model.Moved() as expected:
+            words = expected.value if isinstance(expected, tree.Verdict) else f"{expected}"
             return f"but the test expects `{shortened(words, LONGEST_SHOWN_KEY)}`"
-        case expected if isinstance(outcome.got, Rewritten) and outcome.got.rewrite and not outcome.got.moved:
+        case expected if isinstance(outcome.got, model.Rewritten) and outcome.got.rewrite and not outcome.got.moved:
             return f"not {_shown(expected)}"
         case expected:
             return f"but the test expects {_shown(expected)}"

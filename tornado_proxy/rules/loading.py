@@ -20,7 +20,7 @@ import msgspec
 from gotemplate.regexp.matching import Pattern, compile_source
 from gotemplate.regexp.syntax import PatternError
 from gotemplate.template.errors import TemplateMistake, marked
-from tornado_proxy.rules import tree
+from tornado_proxy.rules import limits, tree
 from tornado_proxy.rules.diagnostic import (
     Diagnostic,
     Edit,
@@ -38,11 +38,6 @@ from tornado_proxy.rules.diagnostic import (
     render,
 )
 from tornado_proxy.rules.expectations import compile_test
-from tornado_proxy.rules.limits import (
-    LARGEST_RULES,
-    MOST_SOURCE_MEMORY,
-    MOST_TEMPLATE_MISTAKES,
-)
 from tornado_proxy.rules.lists import ListFile, from_disk, list_path, read_list, read_lists, why_unread
 from tornado_proxy.rules.model import (
     AddressList,
@@ -54,19 +49,6 @@ from tornado_proxy.rules.model import (
     path_objection,
 )
 from tornado_proxy.rules.parser import Parsed, parse
-from tornado_proxy.rules.tree import (
-    LEADS_TO,
-    Dialect,
-    Document,
-    ListStatement,
-    Literal,
-    NoLocation,
-    RewriteStatement,
-    RuleKind,
-    TestStatement,
-    name_text,
-    read_location,
-)
 from tornado_proxy.templates import go
 from tornado_proxy.templates.template import Template, compile_plain
 
@@ -158,7 +140,7 @@ def read_rule_files(roots: Iterable[Path], named: Mapping[Path, Span] | None = N
         try:
             read = _read_root(root, span, files, again=again)
         except FileTooLargeError as error:
-            size = f"{LARGEST_RULES // 1024**2} MiB together"
+            size = f"{limits.LARGEST_RULES // 1024**2} MiB together"
             message = f"the rule files are larger than {size}, counted up to `{error.filename}`"
             advice = "split the rules over several services, or shorten them"
             return Read((), (*diagnostics, Diagnostic("rules-too-large", message, span, advice)))
@@ -173,7 +155,7 @@ def _read_root(root: Path, span: Span | None, before: Mapping[str, RuleFile], *,
     """Reads the files of a root but those that were read before; raises `FileTooLargeError`."""
     files: list[RuleFile] = []
     mistakes: list[OSError] = []
-    left = max(0, LARGEST_RULES - sum(len(file.data) for file in before.values()))
+    left = max(0, limits.LARGEST_RULES - sum(len(file.data) for file in before.values()))
     paths = find_rule_files(root, mistakes.append)
     missing = [] if paths or mistakes else [_nothing_there(root, span)]
     for path in paths:
@@ -234,7 +216,7 @@ _ACTION = re.compile(
 
 
 def compile_documents(
-    documents: Sequence[Document],
+    documents: Sequence[tree.Document],
     before: Mapping[str, RuleSet] | None = None,
     helpers: HelperTexts = no_helpers,
     list_file: ListFile = from_disk,
@@ -255,7 +237,7 @@ def compile_documents(
     return LoadedRules(tuple(documents), rule_sets, tuple(diagnostics))
 
 
-def _making(statement: RewriteStatement, helpers: tuple[str, ...]) -> Making:
+def _making(statement: tree.RewriteStatement, helpers: tuple[str, ...]) -> Making:
     """Returns all that the pattern and the template of a statement are made of."""
     return statement.source.value, statement.dialect, statement.template.value, helpers
 
@@ -283,7 +265,7 @@ class _Target(msgspec.Struct):
     rewrites: list[Rewrite] = []
     lists: list[AddressList] = []
     tests: list[RuleTest] = []
-    names: dict[str, Literal] = {}
+    names: dict[str, tree.Literal] = {}
 
     def rule_set(self) -> RuleSet:
         """Returns what has been added so far; the rule set before if nothing has changed, and nothing has moved."""
@@ -294,7 +276,7 @@ class _Target(msgspec.Struct):
     def add(self, block: tree.TargetBlock) -> Iterator[Diagnostic]:
         """Adds a block; yields its mistakes."""
         for statement in block.statements:
-            if isinstance(statement, TestStatement):
+            if isinstance(statement, tree.TestStatement):
                 test = compile_test(statement)
                 if isinstance(test, RuleTest):
                     self.tests.append(test)
@@ -302,7 +284,7 @@ class _Target(msgspec.Struct):
                     yield from test
                 continue
             self.number += 1
-            if isinstance(statement, ListStatement):
+            if isinstance(statement, tree.ListStatement):
                 yield from self._add_list(statement)
                 continue
             if statement.name is not None:
@@ -315,7 +297,7 @@ class _Target(msgspec.Struct):
             pattern, template = compiled
             self.rewrites.append(Rewrite(self.number, name, pattern, statement.dialect, template, statement))
 
-    def _add_list(self, statement: ListStatement) -> Iterator[Diagnostic]:
+    def _add_list(self, statement: tree.ListStatement) -> Iterator[Diagnostic]:
         """Adds a list; one that has not changed is not read again."""
         file = statement.file
         path = list_path(file.span.source.name, file.value)
@@ -336,25 +318,27 @@ class _Target(msgspec.Struct):
             made = replace(old, statement=statement, number=self.number)
         self.lists.append(made)
 
-    def _compiled(self, statement: RewriteStatement) -> tuple[Pattern, Template] | list[Diagnostic]:
+    def _compiled(self, statement: tree.RewriteStatement) -> tuple[Pattern, Template] | list[Diagnostic]:
         source, template, dialect = statement.source, statement.template, statement.dialect
-        helpers = self.helpers if dialect is Dialect.GO else ()
+        helpers = self.helpers if dialect is tree.Dialect.GO else ()
         made = self.made.get(_making(statement, helpers))
-        if self.room.used > MOST_SOURCE_MEMORY:
+        if self.room.used > limits.MOST_SOURCE_MEMORY:
             return []  # the rules are refused for the source that did not fit
         try:
             pattern = made.pattern if made else compile_source(source.value)
         except PatternError as error:
             return [Diagnostic("bad-source", str(error), source.at(error.offset, error.end), help=error.help)]
         self.room.used += pattern.memory
-        if self.room.used > MOST_SOURCE_MEMORY:
-            message = f"the sources up to this one take more than {MOST_SOURCE_MEMORY >> 20} MiB in compiled form"
+        if self.room.used > limits.MOST_SOURCE_MEMORY:
+            message = (
+                f"the sources up to this one take more than {limits.MOST_SOURCE_MEMORY >> 20} MiB in compiled form"
+            )
             return [Diagnostic("rules-too-large", message, source.span, _SMALLER)]
         if made:
             return pattern, made.template
         compile_text = partial(_compile_template, dialect=dialect, pattern=pattern, helpers=helpers)
         try:
-            mistakes = bad_location(statement) if statement.kind is RuleKind.REDIRECT else []
+            mistakes = bad_location(statement) if statement.kind is tree.RuleKind.REDIRECT else []
             return mistakes or (pattern, compile_text(template.value))
         except TemplateMistake as first:
             return [
@@ -362,7 +346,7 @@ class _Target(msgspec.Struct):
                 for each in _all_mistakes(template.value, first, compile_text)
             ]
 
-    def _claim(self, name: Literal) -> Iterator[Diagnostic]:
+    def _claim(self, name: tree.Literal) -> Iterator[Diagnostic]:
         first = self.names.setdefault(name.value, name)
         if first is not name:
             message = f"`{self.name}` has two rewrites named `{name.value}`"
@@ -374,16 +358,16 @@ _OWN_HOST = 'write scheme and host as they are, "https://example.org/$1": who ch
 _FIRST_ACTION = re.compile(r"\{[{%#]")
 
 
-def bad_location(statement: RewriteStatement) -> list[Diagnostic]:
+def bad_location(statement: tree.RewriteStatement) -> list[Diagnostic]:
     """Returns the mistake of a redirect that leads nowhere, or where a client chooses, whatever is inserted."""
-    template, plain = statement.template, statement.dialect is Dialect.PLAIN
+    template, plain = statement.template, statement.dialect is tree.Dialect.PLAIN
     action = None if plain else _FIRST_ACTION.search(template.value)
     opening = compile_plain(template.value).opening if plain else template.value[: action.start() if action else None]
     text = opening + marked("x") if action or (plain and compile_plain(template.value).holes) else opening
-    code, advice = "bad-location", LEADS_TO
+    code, advice = "bad-location", tree.LEADS_TO
     try:
-        reason = path_objection(unquote(read_location(text).path))
-    except NoLocation as error:
+        reason = path_objection(unquote(tree.read_location(text).path))
+    except tree.NoLocation as error:
         reason = str(error)
         if opening.startswith("http"):
             code, advice = "open-redirect", _OWN_HOST
@@ -392,11 +376,11 @@ def bad_location(statement: RewriteStatement) -> list[Diagnostic]:
     return [Diagnostic(code, f"the location {reason}", template.span, advice)]
 
 
-def _compile_template(text: str, dialect: Dialect, pattern: Pattern, helpers: tuple[str, ...]) -> Template:
+def _compile_template(text: str, dialect: tree.Dialect, pattern: Pattern, helpers: tuple[str, ...]) -> Template:
     """Compiles the template of a rewrite; raises `TemplateMistake`."""
-    if dialect is Dialect.PLAIN:
+    if dialect is tree.Dialect.PLAIN:
         return compile_plain(text)
-    if dialect is Dialect.JINJA:
+    if dialect is tree.Dialect.JINJA:
         from tornado_proxy.templates import jinja  # noqa: PLC0415 - Jinja2, without which most commands start sooner
 
         return jinja.compile_template(text, pattern.names, pattern.group_count)
@@ -412,17 +396,17 @@ def _all_mistakes(
         new = {each.offset: each for each in (mistake, *mistake.others) if each.offset not in mistakes}
         mistakes |= new
         action = next((each for each in _ACTION.finditer(text) if each.start() <= mistake.offset < each.end()), None)
-        if action is not None and new and len(mistakes) < MOST_TEMPLATE_MISTAKES:
+        if action is not None and new and len(mistakes) < limits.MOST_TEMPLATE_MISTAKES:
             text = f"{text[: action.start()]}{' ' * len(action[0])}{text[action.end() :]}"
             try:
                 compile_text(text)
             except TemplateMistake as another:
                 mistake = another
                 continue
-        return [each for _, each in sorted(mistakes.items())][:MOST_TEMPLATE_MISTAKES]
+        return [each for _, each in sorted(mistakes.items())][: limits.MOST_TEMPLATE_MISTAKES]
 
 
-def unknown_targets(documents: Iterable[Document], names: Collection[str]) -> Iterator[Diagnostic]:
+def unknown_targets(documents: Iterable[tree.Document], names: Collection[str]) -> Iterator[Diagnostic]:
     """Yields a diagnostic for each block of a target that the configuration does not name."""
     for name in (block.name for document in documents for block in document.blocks):
         if name.value in names:
@@ -430,7 +414,7 @@ def unknown_targets(documents: Iterable[Document], names: Collection[str]) -> It
         advice, fixes = "name it in `targets` of the configuration", tuple[Fix, ...]()
         if meant := did_you_mean(name.value, names):
             advice = f"did you mean `{meant}`?"
-            edit = Edit(name.span, name_text(Literal(meant, name.span)))
+            edit = Edit(name.span, tree.name_text(tree.Literal(meant, name.span)))
             fixes = (Fix(f"call it `{meant}`", (edit,), Safety.UNSAFE),)
         message = f"the configuration has no target `{name.value}`"
         yield Diagnostic("unknown-target", message, name.span, advice, fixes=fixes)

@@ -15,22 +15,10 @@ import msgspec
 
 from gotemplate.regexp.matching import Captures, FirstMatch, Pattern
 from gotemplate.template.errors import RenderError, unmarked
+from tornado_proxy.rules import tree
 from tornado_proxy.rules.diagnostic import Diagnostic, SourceFile, Span
 from tornado_proxy.rules.limits import FOLDED_KEPT, LONGEST_OBJECT_KEY
 from tornado_proxy.rules.parser import Parsed
-from tornado_proxy.rules.tree import (
-    DEFAULT_STATUS,
-    Dialect,
-    Document,
-    ListStatement,
-    NoLocation,
-    RedirectLocation,
-    RewriteStatement,
-    RuleKind,
-    TestStatement,
-    Verdict,
-    read_location,
-)
 from tornado_proxy.semantics.request import READING, Request, RequestPath, StatusError, User
 from tornado_proxy.templates.template import (
     MissingUserError,
@@ -173,7 +161,7 @@ class TemplateFailed(RewriteError):
     status = 500
 
 
-Making = tuple[str, Dialect, str, tuple[str, ...]]
+Making = tuple[str, tree.Dialect, str, tuple[str, ...]]
 """All that a result is made of: kind and source, dialect, template, and the helpers of a Go template."""
 
 
@@ -187,9 +175,9 @@ class Rewrite:
     number: int
     name: str | None
     pattern: Pattern
-    dialect: Dialect
+    dialect: tree.Dialect
     template: Template
-    statement: RewriteStatement = field(repr=False)  # compared: it has the kind, and the words of a redirect
+    statement: tree.RewriteStatement = field(repr=False)  # compared: it has the kind, and the words of a redirect
 
     @property
     def span(self) -> Span:
@@ -202,7 +190,7 @@ class Rewrite:
         return self.name or f"#{self.number}"
 
     @property
-    def kind(self) -> RuleKind:
+    def kind(self) -> tree.RuleKind:
         """What it does with a key."""
         return self.statement.kind
 
@@ -219,7 +207,7 @@ class Rewrite:
     @property
     def making(self) -> Making:
         """All that its results depend on; its name and its place are not among it."""
-        words = "" if self.kind is RuleKind.REWRITE else f"{self.kind.value} {self.statement.redirecting} "
+        words = "" if self.kind is tree.RuleKind.REWRITE else f"{self.kind.value} {self.statement.redirecting} "
         return words + self.pattern.text, self.dialect, self.template.text, getattr(self.template, "helpers", ())
 
 
@@ -228,14 +216,14 @@ class AddressList:
     """Exact addresses, and where each leads: to a location, or in a list of rewrites to a key."""
 
     number: int  # as a rewrite's
-    statement: ListStatement
+    statement: tree.ListStatement
     source: SourceFile = field(repr=False)
     # By address, in lower case where case does not count: the number of the line, the result, the status.
     lines: Mapping[str, tuple[int, str, int]] = field(repr=False)
     doubles: tuple[tuple[int, int], ...] = ()  # numbers of lines without effect, with that of the line before
 
     name: ClassVar[None] = None
-    dialect: ClassVar[Dialect] = Dialect.PLAIN
+    dialect: ClassVar[tree.Dialect] = tree.Dialect.PLAIN
     result_text: ClassVar[str] = ""
 
     @property
@@ -249,7 +237,7 @@ class AddressList:
         return self.statement.span
 
     @property
-    def kind(self) -> RuleKind:
+    def kind(self) -> tree.RuleKind:
         """What it does with a key."""
         return self.statement.kind
 
@@ -283,7 +271,7 @@ class ListedAddress(msgspec.Struct, frozen=True):
     status: int
 
     name: ClassVar[None] = None
-    dialect: ClassVar[Dialect] = Dialect.PLAIN
+    dialect: ClassVar[tree.Dialect] = tree.Dialect.PLAIN
 
     @property
     def number(self) -> int:
@@ -296,7 +284,7 @@ class ListedAddress(msgspec.Struct, frozen=True):
         return self.within.label
 
     @property
-    def kind(self) -> RuleKind:
+    def kind(self) -> tree.RuleKind:
         """What its list does with a key."""
         return self.within.kind
 
@@ -338,7 +326,7 @@ class Moved(msgspec.Struct, frozen=True):
     """The answer of a rule that is no rewrite: 410 without a location, or the status of a redirect."""
 
     status: int
-    location: RedirectLocation | None = None
+    location: tree.RedirectLocation | None = None
     if_missing: bool = False  # only where nothing is at the key
     keeps_query: bool = True
 
@@ -371,8 +359,8 @@ class RuleTest:
     user: User | None
     host: str
     headers: tuple[tuple[str, str], ...]
-    expected: str | Verdict | Moved
-    statement: TestStatement = field(repr=False, compare=False)
+    expected: str | tree.Verdict | Moved
+    statement: tree.TestStatement = field(repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -428,17 +416,17 @@ class RuleSet:
         if taken is None:
             return Rewritten(Key(data.key))
         rule, captures = taken
-        if rule.kind is RuleKind.GONE:
+        if rule.kind is tree.RuleKind.GONE:
             return Rewritten(Key(data.key), rule, captures, moved=_GONE)
         if captures is None:
             assert isinstance(rule, ListedAddress)
-            if rule.kind is RuleKind.REDIRECT:
+            if rule.kind is tree.RuleKind.REDIRECT:
                 words = rule.within.statement.redirecting
-                moved = Moved(rule.status, read_location(rule.result_text), words.if_missing, words.keeps_query)
+                moved = Moved(rule.status, tree.read_location(rule.result_text), words.if_missing, words.keeps_query)
                 return Rewritten(Key(data.key), rule, None, rule.result_text, moved)
             return Rewritten(_as_asked(rule.result_text, data), rule, None, rule.result_text)
         assert isinstance(rule, Rewrite)
-        if rule.kind is RuleKind.REDIRECT:
+        if rule.kind is tree.RuleKind.REDIRECT:
             text = _rendered(rule, captures, data, marked=True)
             moved, written = _moved(rule, text), unmarked(text)
             return Rewritten(Key(data.key), rule, captures, written, moved)
@@ -474,19 +462,19 @@ def _moved(rule: Rewrite, text: str) -> Moved:
     """Returns the redirect of a rule with the marked result of its template; raises `InvalidResult`."""
     words, written = rule.statement.redirecting, unmarked(text)
     try:
-        location = read_location(text)
-    except NoLocation as error:
+        location = tree.read_location(text)
+    except tree.NoLocation as error:
         raise InvalidResult(f"the result {error}", rule, written) from error
     if reason := path_objection(unquote(location.path)):
         raise InvalidResult(f"the result {reason}", rule, written)
-    return Moved(words.status or DEFAULT_STATUS, location, words.if_missing, words.keeps_query)
+    return Moved(words.status or tree.DEFAULT_STATUS, location, words.if_missing, words.keeps_query)
 
 
 @dataclass(frozen=True, slots=True)
 class LoadedRules:
     """Rule files together: rule sets are in the order of first blocks, `parsed` is to be reused after an edit."""
 
-    documents: tuple[Document, ...]
+    documents: tuple[tree.Document, ...]
     rule_sets: Mapping[str, RuleSet]
     diagnostics: tuple[Diagnostic, ...] = ()
     parsed: tuple[Parsed, ...] = field(default=(), repr=False)

@@ -16,19 +16,6 @@ from tornado_proxy.rules.diagnostic import Diagnostic, Note, SourceFile, Span
 from tornado_proxy.rules.limits import MOST_MISTAKES
 from tornado_proxy.rules.reading import Reading, Where
 from tornado_proxy.rules.recovery import recover
-from tornado_proxy.rules.tree import (
-    REDIRECTS,
-    Comment,
-    Document,
-    ListStatement,
-    Literal,
-    Redirecting,
-    RewriteStatement,
-    Statement,
-    TargetBlock,
-    TestStatement,
-    literal,
-)
 
 _DIALECTS = {"JINJA": nodes.Dialect.JINJA, "GO": nodes.Dialect.GO}
 _VERDICTS = {each.name: each for each in nodes.Verdict}
@@ -43,17 +30,17 @@ class Builder(msgspec.Struct):
     comments: Comments
     diagnostics: list[Diagnostic] = []
 
-    def document(self, tree: Tree[Any]) -> Document:
+    def document(self, tree: Tree[Any]) -> nodes.Document:
         """Returns the document of a file, without what recovery had to insert."""
         trees: list[Any] = tree.children
-        blocks: list[TargetBlock] = []
+        blocks: list[nodes.TargetBlock] = []
         for each in trees:
             block = self._block(each.children)
             if _is_whole(each.children):
                 blocks.append(block)
-        return Document(self.source, tuple(blocks), self.comments.before(len(self.source.text) + 1))
+        return nodes.Document(self.source, tuple(blocks), self.comments.before(len(self.source.text) + 1))
 
-    def _block(self, symbols: list[Any]) -> TargetBlock:
+    def _block(self, symbols: list[Any]) -> nodes.TargetBlock:
         (keyword, name, brace), inside, end_brace = symbols[:3], symbols[3:-1], symbols[-1]
         del symbols[3:-1]  # the tokens of a statement go when it is built: those of all take as much as the nodes
         start = _start(keyword)
@@ -65,9 +52,9 @@ class Builder(msgspec.Struct):
         closing = self.comments.before(_start(end_brace))
         trailing = self.comments.behind(_end(end_brace))
         span = Span(self.source, start, _end(end_brace))
-        return TargetBlock(self._literal(name), statements, span, above, opening, closing, trailing, blank)
+        return nodes.TargetBlock(self._literal(name), statements, span, above, opening, closing, trailing, blank)
 
-    def _statements(self, trees: list[Tree[Any]]) -> Iterator[Statement]:
+    def _statements(self, trees: list[Tree[Any]]) -> Iterator[nodes.Statement]:
         trees.reverse()
         while trees:
             tree = trees.pop()
@@ -84,7 +71,9 @@ class Builder(msgspec.Struct):
             match tree.data:
                 case "test":
                     _, key, *clauses, _, expected = symbols
-                    yield TestStatement(self._literal(key), self._clauses(clauses), self._expected(expected), *setting)
+                    yield nodes.TestStatement(
+                        self._literal(key), self._clauses(clauses), self._expected(expected), *setting
+                    )
                 case "rewrite":
                     _, name, source, _, dialect, template = symbols
                     yield self._rewrite(name, source, dialect, template)(*setting)
@@ -101,32 +90,36 @@ class Builder(msgspec.Struct):
                 case "redirects":
                     _, missing, status, file, any_case, no_query = symbols
                     words = self._redirecting(status, missing, no_query)
-                    yield ListStatement(nodes.RuleKind.REDIRECT, self._literal(file), bool(any_case), words, *setting)
+                    yield nodes.ListStatement(
+                        nodes.RuleKind.REDIRECT, self._literal(file), bool(any_case), words, *setting
+                    )
                 case _:
                     _, file, any_case = symbols
                     words = nodes.NO_WORDS
-                    yield ListStatement(nodes.RuleKind.REWRITE, self._literal(file), bool(any_case), words, *setting)
+                    yield nodes.ListStatement(
+                        nodes.RuleKind.REWRITE, self._literal(file), bool(any_case), words, *setting
+                    )
 
     def _rewrite(
         self, name: Token | None, source: Token, dialect: Token | None, template: Token
-    ) -> partial[RewriteStatement]:
+    ) -> partial[nodes.RewriteStatement]:
         written_in = _DIALECTS[dialect.type] if dialect else nodes.Dialect.PLAIN
         named = self._literal(name) if name else None
-        return partial(RewriteStatement, named, self._literal(source), written_in, self._literal(template))
+        return partial(nodes.RewriteStatement, named, self._literal(source), written_in, self._literal(template))
 
-    def _redirecting(self, status: Token | None, missing: Any, no_query: Any) -> Redirecting:
-        return Redirecting(self._status(status), missing is not None, no_query is None)
+    def _redirecting(self, status: Token | None, missing: Any, no_query: Any) -> nodes.Redirecting:
+        return nodes.Redirecting(self._status(status), missing is not None, no_query is None)
 
     def _status(self, token: Token | None) -> int | None:
         """Returns the status of a redirect; reports one that is none."""
-        if token is None or int(token[:4]) in REDIRECTS:
+        if token is None or int(token[:4]) in nodes.REDIRECTS:
             return int(token) if token else None
-        place, listed = Span(self.source, _start(token), _end(token)), ", ".join(map(str, sorted(REDIRECTS)))
+        place, listed = Span(self.source, _start(token), _end(token)), ", ".join(map(str, sorted(nodes.REDIRECTS)))
         advice = f"write one of {listed}; 301 and 308 are for good, the others for a while"
         self.diagnostics.append(Diagnostic("bad-status", f"`{token}` is not the status of a redirect", place, advice))
         return None
 
-    def _expected(self, symbol: Any) -> Literal | nodes.Verdict | nodes.RedirectTo:
+    def _expected(self, symbol: Any) -> nodes.Literal | nodes.Verdict | nodes.RedirectTo:
         if isinstance(symbol, Tree):
             status: Token | None
             location: Token
@@ -135,8 +128,8 @@ class Builder(msgspec.Struct):
         return _VERDICTS.get(symbol.type) or self._literal(symbol)
 
     def _clauses(self, clauses: Iterable[Any]) -> nodes.RequestClauses:
-        singles: dict[str, Literal] = {}
-        headers: list[tuple[Literal, Literal]] = []
+        singles: dict[str, nodes.Literal] = {}
+        headers: list[tuple[nodes.Literal, nodes.Literal]] = []
         for clause in clauses:
             keyword, *values = clause.children
             literals = [self._literal(value) for value in values]
@@ -152,8 +145,8 @@ class Builder(msgspec.Struct):
             singles[name] = literals[0]
         return nodes.RequestClauses(headers=tuple(headers), **singles)
 
-    def _literal(self, token: Token) -> Literal:
-        string, mistake = literal(self.source, token)
+    def _literal(self, token: Token) -> nodes.Literal:
+        string, mistake = nodes.literal(self.source, token)
         if mistake:
             self.diagnostics.append(mistake)
         return string
@@ -180,11 +173,11 @@ class Comments(msgspec.Struct):
     _next: int = 0  # the first comment that has found no place yet
     _end: int = 0  # where the last comment or node ended
 
-    def before(self, offset: int) -> tuple[Comment, ...]:
+    def before(self, offset: int) -> tuple[nodes.Comment, ...]:
         """Takes the comments that begin before an offset and have no place yet."""
         return tuple(self._until(offset))
 
-    def behind(self, end: int) -> Comment | None:
+    def behind(self, end: int) -> nodes.Comment | None:
         """Takes the comment at the end of the line on which a node ends, if nothing else is between them."""
         self._end = end
         if self._next == len(self.tokens):
@@ -198,7 +191,7 @@ class Comments(msgspec.Struct):
         gap = self.source.text[self._end : start]
         return gap.isspace() and gap.count("\n") > 1
 
-    def _until(self, offset: int) -> Iterator[Comment]:
+    def _until(self, offset: int) -> Iterator[nodes.Comment]:
         while self._next < len(self.tokens):
             token = self.tokens[self._next]
             start = token.start_pos or 0
@@ -206,7 +199,7 @@ class Comments(msgspec.Struct):
                 return
             text = token.rstrip()
             span = Span(self.source, start, start + len(text))
-            comment = Comment(text, span, self.blank_above(start))
+            comment = nodes.Comment(text, span, self.blank_above(start))
             self._next, self._end = self._next + 1, span.end
             yield comment
 
@@ -218,7 +211,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")  # no file has one; the text of an ed
 class Parsed(msgspec.Struct, frozen=True):
     """The document of what could be read, and a diagnostic for each syntax error, in the order of the text."""
 
-    document: Document
+    document: nodes.Document
     diagnostics: tuple[Diagnostic, ...] = ()
 
 
@@ -226,7 +219,7 @@ def parse(source: SourceFile) -> Parsed:
     """Parses a rule file. A statement whose mistake leaves its meaning open is left out of the document."""
     reading = Reading(source, _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", source.text))
     builder = Builder(source, Comments(source, reading.comments))
-    document = Document(source)
+    document = nodes.Document(source)
     while len(reading.diagnostics) < MOST_MISTAKES:
         try:
             reading.feed_all()

@@ -23,17 +23,7 @@ import msgspec
 
 from tornado_proxy.rules.diagnostic import Diagnostic, Severity, counted
 from tornado_proxy.storage.probe import BucketProblem, ProbeResult
-from tornado_proxy.telemetry.events import (
-    Bus,
-    ErrorServed,
-    Failed,
-    Probed,
-    ReadResumed,
-    ReloadOutcome,
-    ReloadReport,
-    Retired,
-    Served,
-)
+from tornado_proxy.telemetry import events
 from tornado_proxy.telemetry.limits import LOG_GATHERED_FOR, LOG_ROOM
 
 Field = str | int | float | bool | None
@@ -78,13 +68,13 @@ Form = Literal["text", "json"]
 
 def access_log(
     form: Form, write: Callable[[str], None], error_mark: str = ""
-) -> Callable[[Served | ErrorServed], None]:
+) -> Callable[[events.Served | events.ErrorServed], None]:
     """Returns a listener that writes a line for each request, with a mark before that of a 5xx."""
     render = _text_line if form == "text" else lambda event: json_text(_fields(event))
     return lambda event: write(f"{error_mark if event.status >= 500 else ''}{render(event)}")
 
 
-def _text_line(event: Served | ErrorServed) -> str:
+def _text_line(event: events.Served | events.ErrorServed) -> str:
     """`key=value` pairs in a fixed order; unknown ones are left out."""
     request = event.request
     named, client, method, host = request.request_id, request.client, request.method, request.host
@@ -107,7 +97,7 @@ def _text_line(event: Served | ErrorServed) -> str:
     return f"{line}{broken} reason={_safe(reason)}" if reason else f"{line}{broken}"
 
 
-def _fields(event: Served | ErrorServed) -> dict[str, Field]:
+def _fields(event: events.Served | events.ErrorServed) -> dict[str, Field]:
     """Returns a request as the members of an object, without those that are empty or zero, except the counts."""
     request = event.request
     fields: dict[str, Field] = {
@@ -138,11 +128,11 @@ def _fields(event: Served | ErrorServed) -> dict[str, Field]:
     return fields
 
 
-def _is_broken(event: Served | ErrorServed) -> bool:
-    return isinstance(event, Served) and not event.complete
+def _is_broken(event: events.Served | events.ErrorServed) -> bool:
+    return isinstance(event, events.Served) and not event.complete
 
 
-def _reason(event: Served | ErrorServed) -> str | None:
+def _reason(event: events.Served | events.ErrorServed) -> str | None:
     return event.reason and _USER_INFORMATION.sub("//", event.reason)
 
 
@@ -160,10 +150,10 @@ _LOG = logging.getLogger(EVENTS)
 _LEVELS = {Severity.ERROR: logging.ERROR, Severity.WARNING: logging.WARNING, Severity.INFO: logging.INFO}
 
 
-ServiceEvent = Failed | Probed | ReadResumed | ReloadReport | Retired
+ServiceEvent = events.Failed | events.Probed | events.ReadResumed | events.ReloadReport | events.Retired
 
 
-def log_service_events(bus: Bus) -> None:
+def log_service_events(bus: events.Bus) -> None:
     """Logs the events of the service on a bus; requests go to the access log."""
     bus.add(service_log, *get_args(ServiceEvent))
 
@@ -171,9 +161,9 @@ def log_service_events(bus: Bus) -> None:
 def service_log(event: ServiceEvent) -> None:
     """Logs an event of the service."""
     match event:
-        case Failed(request, error):
+        case events.Failed(request, error):
             _LOG.error("request `%s` failed", request.request_id, exc_info=error)
-        case ReloadReport():
+        case events.ReloadReport():
             text = _RELOADS[event.outcome].format(event, rewrites=counted(event.rewrites, "rewrite"))
             worst = max((_LEVELS[each.severity] for each in event.diagnostics), default=logging.ERROR)
             _LOG.log(worst if event.is_failure else logging.INFO, "%s", text, exc_info=event.error)
@@ -184,26 +174,26 @@ def service_log(event: ServiceEvent) -> None:
             for name in event.kept_back:
                 _LOG.warning("`%s` changed, and needs a restart to take effect", name)
             log_diagnostics(event.news)
-        case Retired(generation):
+        case events.Retired(generation):
             _LOG.debug("generation %d has retired", generation)
-        case ReadResumed(target, cause, outcome, key, received):
+        case events.ReadResumed(target, cause, outcome, key, received):
             # A slow client is no news, and while S3 is down there may be thousands of tries.
             is_news = outcome != "failed" and (cause, outcome) != ("slow", "ok")
             level = logging.INFO if is_news else logging.DEBUG
             text = "target `%s`: the read of `%s` was resumed after %d bytes: %s, %s"
             _LOG.log(level, text, target, key, received, cause, outcome)
-        case Probed(ProbeResult(target, bucket, problem=None), True):
+        case events.Probed(ProbeResult(target, bucket, problem=None), True):
             _LOG.info("target `%s`: the bucket `%s` can be used", target, bucket)
-        case Probed(ProbeResult(target, bucket, problem=BucketProblem(_, message, advice)), True):
+        case events.Probed(ProbeResult(target, bucket, problem=BucketProblem(_, message, advice)), True):
             _LOG.error("target `%s`: the bucket `%s` cannot be used: %s (help: %s)", target, bucket, message, advice)
 
 
 _RELOADS = {
-    ReloadOutcome.LOADED: "generation {0.generation} is in force: {rewrites}, built in {0.seconds:.3f} s",
-    ReloadOutcome.REVERTED: "the bad edit was reverted: generation {0.generation} is in force",
-    ReloadOutcome.RENEWED: "secrets or certificates changed: generation {0.generation} has them",
-    ReloadOutcome.REFUSED: "an edit was refused: generation {0.generation} stays in force",
-    ReloadOutcome.FAILED: "a reload failed: generation {0.generation} stays in force",
+    events.ReloadOutcome.LOADED: "generation {0.generation} is in force: {rewrites}, built in {0.seconds:.3f} s",
+    events.ReloadOutcome.REVERTED: "the bad edit was reverted: generation {0.generation} is in force",
+    events.ReloadOutcome.RENEWED: "secrets or certificates changed: generation {0.generation} has them",
+    events.ReloadOutcome.REFUSED: "an edit was refused: generation {0.generation} stays in force",
+    events.ReloadOutcome.FAILED: "a reload failed: generation {0.generation} stays in force",
 }
 
 

@@ -25,32 +25,8 @@ from tornado_proxy.rules.model import Counted, ListedAddress, Rule
 from tornado_proxy.semantics.request import METHODS
 from tornado_proxy.storage.cache import CacheCounts
 from tornado_proxy.storage.errors import ConditionIgnored
-from tornado_proxy.telemetry.events import (
-    AccessDecided,
-    Bus,
-    ErrorServed,
-    Event,
-    Failed,
-    ReadResumed,
-    S3Called,
-    Served,
-    SignInTried,
-    WebhookCalled,
-)
+from tornado_proxy.telemetry import events, limits
 from tornado_proxy.telemetry.exposition import Observed, counter, gauge, histogram
-from tornado_proxy.telemetry.limits import (
-    LONGEST_HOST,
-    LONGEST_KEPT,
-    LOOP_SEEN_EVERY,
-    MINUTES_KEPT,
-    MOST_COUNTED,
-    MOST_ERRORS,
-    MOST_HIT,
-    MOST_RECENT,
-    MOST_RULES,
-    SAMPLE_EVERY,
-    SAMPLED_FOR,
-)
 
 CACHE_RESULTS = ("hit", "miss", "revalidated")
 OTHER = "other"
@@ -86,16 +62,16 @@ class RequestRow(msgspec.Struct, frozen=True):
     request_id: str = ""
 
 
-def request_row(event: Served | ErrorServed) -> RequestRow:
+def request_row(event: events.Served | events.ErrorServed) -> RequestRow:
     """Returns the row of a request."""
     asked = event.request
     seconds = event.seconds if event.first_byte is None else event.first_byte
-    path, reason = asked.path[:LONGEST_KEPT], (event.reason or "")[:LONGEST_KEPT]
+    path, reason = asked.path[: limits.LONGEST_KEPT], (event.reason or "")[: limits.LONGEST_KEPT]
     row = asked.at, event.status, asked.method, asked.target, path, asked.rule, event.sent, seconds
     return RequestRow(*row, reason, asked.request_id)
 
 
-def latest(rows: Iterable[RequestRow], most: int = MOST_RECENT) -> tuple[RequestRow, ...]:
+def latest(rows: Iterable[RequestRow], most: int = limits.MOST_RECENT) -> tuple[RequestRow, ...]:
     """Returns the last requests of several processes, the oldest first."""
     return tuple(sorted(rows, key=lambda each: each.at)[-most:])
 
@@ -103,9 +79,9 @@ def latest(rows: Iterable[RequestRow], most: int = MOST_RECENT) -> tuple[Request
 def latest_errors(rows: Sequence[RequestRow]) -> tuple[RequestRow, ...]:
     """Returns the last requests of each kind, the oldest first."""
     # Apart, so that neither a scanner's requests nor a bucket that is down hides the other kind.
-    faults = latest((each for each in rows if each.status >= 500), MOST_ERRORS)
-    others = latest((each for each in rows if each.status < 500), MOST_ERRORS)
-    return latest((*faults, *others), 2 * MOST_ERRORS)
+    faults = latest((each for each in rows if each.status >= 500), limits.MOST_ERRORS)
+    others = latest((each for each in rows if each.status < 500), limits.MOST_ERRORS)
+    return latest((*faults, *others), 2 * limits.MOST_ERRORS)
 
 
 class KeptRequests:
@@ -114,11 +90,11 @@ class KeptRequests:
     def __init__(self, most: int) -> None:
         self._rows: deque[tuple[Any, ...]] = deque(maxlen=most)
 
-    def add(self, event: Served | ErrorServed) -> None:
+    def add(self, event: events.Served | events.ErrorServed) -> None:
         """Keeps a request."""
         asked = event.request
         key, host = asked.asked_key, asked.host
-        if key is not None and len(host) <= LONGEST_HOST:
+        if key is not None and len(host) <= limits.LONGEST_HOST:
             self._rows.append((asked.at, asked.target, asked.method, host, asked.path, key, asked.user is not None))
 
     def resize(self, most: int) -> None:
@@ -137,14 +113,14 @@ class HitHistory:
     def __init__(self) -> None:
         self._before: Counter[RewriteId] = Counter()
         self._since = 0.0
-        self._minutes: deque[dict[RewriteId, int]] = deque(maxlen=MINUTES_KEPT - 1)
+        self._minutes: deque[dict[RewriteId, int]] = deque(maxlen=limits.MINUTES_KEPT - 1)
 
     def add(self, at: float, hits: Counter[RewriteId]) -> None:
         """Notes the hits since the start; `at` is the Unix time in seconds. A minute ends 60 seconds after the last."""
         if 0 <= at - self._since < 60:
             return
         if self._since:
-            self._minutes.append(dict((hits - self._before).most_common(MOST_COUNTED)))
+            self._minutes.append(dict((hits - self._before).most_common(limits.MOST_COUNTED)))
         self._before, self._since = hits.copy(), at
 
     def minutes(self, rewrite: RewriteId, hits: int) -> tuple[int, ...]:
@@ -282,7 +258,7 @@ class _Requests:
         self.seconds, self.sent, self.received = _Observed(SECONDS), _Observed(BYTES), _Observed(BYTES)
         self.waits = [0] * (len(WAITS) + 1)
 
-    def add(self, event: Served | ErrorServed) -> None:
+    def add(self, event: events.Served | events.ErrorServed) -> None:
         """Adds a request."""
         self.seconds.observe(event.seconds)
         self.sent.observe(event.sent)
@@ -298,13 +274,18 @@ _HISTOGRAMS = (
 """The histograms of requests: name, meaning, bounds, and the attribute of `_Requests`."""
 
 
-_COUNTED: tuple[tuple[type[Event], str, str, tuple[str, ...]], ...] = (
-    (Failed, "defects", "Requests that raised an unexpected exception", ()),
-    (S3Called, "s3_calls", "Calls to a bucket, by outcome", ("target", "call", "outcome")),
-    (ReadResumed, "resumed_reads", "Reads resumed where they stopped, by outcome", ("target", "cause", "outcome")),
-    (WebhookCalled, "webhooks", "Webhooks called, by outcome", ("target", "method", "outcome")),
-    (SignInTried, "sign_ins", "Steps of sign-ins, by outcome", ("provider", "step", "outcome")),
-    (AccessDecided, "authorizations", "Requests of users, by outcome", ("provider", "outcome")),
+_COUNTED: tuple[tuple[type[events.Event], str, str, tuple[str, ...]], ...] = (
+    (events.Failed, "defects", "Requests that raised an unexpected exception", ()),
+    (events.S3Called, "s3_calls", "Calls to a bucket, by outcome", ("target", "call", "outcome")),
+    (
+        events.ReadResumed,
+        "resumed_reads",
+        "Reads resumed where they stopped, by outcome",
+        ("target", "cause", "outcome"),
+    ),
+    (events.WebhookCalled, "webhooks", "Webhooks called, by outcome", ("target", "method", "outcome")),
+    (events.SignInTried, "sign_ins", "Steps of sign-ins, by outcome", ("provider", "step", "outcome")),
+    (events.AccessDecided, "authorizations", "Requests of users, by outcome", ("provider", "outcome")),
 )
 """The events that are counted by their attributes: name and meaning of each counter, and the attributes, its labels."""
 
@@ -325,21 +306,21 @@ class RequestMetrics:
         self._gone = Tally()
         self._rules: dict[tuple[str, str, str], int] = {}
         self._hits: Counter[RewriteId] = Counter()
-        self._errors = {is_fault: deque[ErrorServed](maxlen=MOST_ERRORS) for is_fault in (False, True)}
-        self._recent: deque[Served | ErrorServed] = deque(maxlen=MOST_RECENT)
+        self._errors = {is_fault: deque[events.ErrorServed](maxlen=limits.MOST_ERRORS) for is_fault in (False, True)}
+        self._recent: deque[events.Served | events.ErrorServed] = deque(maxlen=limits.MOST_RECENT)
         self._ignoring: set[str] = set()
         self._late = _Observed(SECONDS)
         self._s3_seconds: dict[tuple[str, str, str], _Observed] = defaultdict(lambda: _Observed(SECONDS))
         self._events: dict[type, Counter[tuple[str, ...]]] = {kind: Counter() for kind, *_ in _COUNTED}
-        self._events[Failed][()] = 0
+        self._events[events.Failed][()] = 0
         self._in_flight = in_flight
 
-    def listen(self, bus: Bus) -> None:
+    def listen(self, bus: events.Bus) -> None:
         """Counts the events of a bus."""
-        bus.add(self._count, Served, ErrorServed)
-        bus.add(self._recent.append, Served, ErrorServed)
-        bus.add(lambda event: self._errors[event.status >= 500].append(event), ErrorServed)
-        bus.add(self._count_call, S3Called)
+        bus.add(self._count, events.Served, events.ErrorServed)
+        bus.add(self._recent.append, events.Served, events.ErrorServed)
+        bus.add(lambda event: self._errors[event.status >= 500].append(event), events.ErrorServed)
+        bus.add(self._count_call, events.S3Called)
         for kind, _, _, labels in _COUNTED:
             bus.add(partial(self._count_event, labels), kind)
 
@@ -349,7 +330,7 @@ class RequestMetrics:
 
         def look(due: float) -> None:
             self._late.observe(max(0.0, loop.time() - due))
-            loop.call_later(LOOP_SEEN_EVERY, look, loop.time() + LOOP_SEEN_EVERY)
+            loop.call_later(limits.LOOP_SEEN_EVERY, look, loop.time() + limits.LOOP_SEEN_EVERY)
 
         look(loop.time())
 
@@ -415,9 +396,9 @@ class RequestMetrics:
         numbers = dict(tallies), self._hits.copy(), errors, self._in_flight(), self._gone, recent
         return Activity(*numbers, frozenset(self._ignoring))
 
-    def _count(self, event: Served | ErrorServed) -> None:
+    def _count(self, event: events.Served | events.ErrorServed) -> None:
         request = event.request
-        is_own = request.target is None and f"/{ASSETS_AT}" in request.path and isinstance(event, Served)
+        is_own = request.target is None and f"/{ASSETS_AT}" in request.path and isinstance(event, events.Served)
         target, method = OWN_FILES if is_own else request.target or "", request.method
         if method not in METHODS:
             method = OTHER
@@ -427,17 +408,17 @@ class RequestMetrics:
         if request.rewrite is not None:
             rule = target, request.rewrite.label, request.rewrite.kind.value
             identity = rewrite_id(target, request.rewrite)
-            if rule not in self._rules and len(self._rules) >= MOST_RULES:
+            if rule not in self._rules and len(self._rules) >= limits.MOST_RULES:
                 rule = target, OTHER, rule[2]
             self._rules[rule] = self._rules.get(rule, 0) + 1
-            if identity not in self._hits and len(self._hits) >= MOST_HIT:
+            if identity not in self._hits and len(self._hits) >= limits.MOST_HIT:
                 del self._hits[next(iter(self._hits))]
             self._hits[identity] += 1
 
-    def _count_event(self, labels: Sequence[str], event: Event) -> None:
+    def _count_event(self, labels: Sequence[str], event: events.Event) -> None:
         self._events[type(event)][tuple([getattr(event, each) for each in labels])] += 1
 
-    def _count_call(self, event: S3Called) -> None:
+    def _count_call(self, event: events.S3Called) -> None:
         error_class = "refused" if event.by_client else "failed"
         outcome_class = event.outcome if event.outcome in {"ok", "cancelled"} else error_class
         self._s3_seconds[event.target, event.call, outcome_class].observe(event.seconds)
@@ -461,7 +442,9 @@ class ActivityHistory:
 
     def __init__(self) -> None:
         self.hits = HitHistory()
-        self._samples: deque[tuple[float, Tally, int]] = deque(maxlen=round(SAMPLED_FOR / SAMPLE_EVERY) + 1)
+        self._samples: deque[tuple[float, Tally, int]] = deque(
+            maxlen=round(limits.SAMPLED_FOR / limits.SAMPLE_EVERY) + 1
+        )
 
     def add(self, at: float, activity: Activity) -> None:
         """Adds a sample; `at` is the Unix time in seconds."""

@@ -32,25 +32,7 @@ from jinja2.utils import Namespace
 
 from gotemplate.regexp.matching import Captures, Reference, group_number
 from gotemplate.template.errors import LimitError, RenderBudget, RenderError, TemplateMistake, help_for_unknown, refuse
-from tornado_proxy.templates.jinja_values import (
-    BUDGET,
-    FILTERS,
-    GLOBALS,
-    LIMITS,
-    NAMES,
-    RECORDS,
-    TESTS,
-    TEXT_METHODS,
-    Lookup,
-    Record,
-    apply,
-    budget_of,
-    charge_reading,
-    charge_result,
-    described,
-    variables,
-    written,
-)
+from tornado_proxy.templates import jinja_values
 from tornado_proxy.templates.limits import DEEPEST_TEMPLATE, LONGEST_MESSAGE, LONGEST_NUMBER, MOST_TEMPLATE_NAMES
 from tornado_proxy.templates.template import TargetKeyRewriteData, trimmed, unknown_group
 
@@ -182,22 +164,24 @@ class TemplateReading:
         )
 
     def _mistakes(self, groups: Collection[str]) -> Iterator[TemplateMistake]:
-        known_names = self._own_names.union(NAMES, GLOBALS)
+        known_names = self._own_names.union(jinja_values.NAMES, jinja_values.GLOBALS)
         allowed_names = known_names | _SPECIAL_NAMES
         for node, _ in self._nodes:
             start, message, hint = node.lineno, _refusal(node), None
             match node:
-                case nodes.Filter() if node.name not in FILTERS:
-                    message, hint = f"unknown filter `{node.name}`", help_for_unknown(node.name, FILTERS)
-                case nodes.Test() if node.name not in TESTS:
+                case nodes.Filter() if node.name not in jinja_values.FILTERS:
+                    message, hint = f"unknown filter `{node.name}`", help_for_unknown(node.name, jinja_values.FILTERS)
+                case nodes.Test() if node.name not in jinja_values.TESTS:
                     start = self._tokens.after(start)
-                    message, hint = f"unknown test `{node.name}`", help_for_unknown(node.name, TESTS)
+                    message, hint = f"unknown test `{node.name}`", help_for_unknown(node.name, jinja_values.TESTS)
                 case nodes.Name() if node.name not in allowed_names:
                     message = f"unknown variable `{node.name}`"
                     hint = _path_to(node.name, groups) or help_for_unknown(node.name, known_names)
-                    hint = hint or f"there are {', '.join(map('`{}`'.format, NAMES))}"
-                case nodes.Getattr() if node.attr not in RECORDS.get(record := self._dotted(node.node), (node.attr,)):
-                    start, fields = self._tokens.after(start), RECORDS[record]
+                    hint = hint or f"there are {', '.join(map('`{}`'.format, jinja_values.NAMES))}"
+                case nodes.Getattr() if node.attr not in jinja_values.RECORDS.get(
+                    record := self._dotted(node.node), (node.attr,)
+                ):
+                    start, fields = self._tokens.after(start), jinja_values.RECORDS[record]
                     message = f"`{record}` has no field `{node.attr}`"
                     hint = help_for_unknown(node.attr, fields) or f"it has {', '.join(map('`{}`'.format, fields))}"
             if message is not None:
@@ -240,7 +224,11 @@ def _refusal(node: nodes.Node) -> str | None:
 
 def _path_to(name: str, groups: Collection[str]) -> str | None:
     """Returns a hint at the group or the field of that name."""
-    record = "groups" if name in groups else next((path for path, fields in RECORDS.items() if name in fields), None)
+    record = (
+        "groups"
+        if name in groups
+        else next((path for path, fields in jinja_values.RECORDS.items() if name in fields), None)
+    )
     return f"did you mean `{record}.{name}`?" if record else None
 
 
@@ -271,20 +259,20 @@ def _wrapped(name: str, node: nodes.Node, *args: nodes.Expr) -> nodes.Filter:
 def _each(context: Context, value: Any, steps: int) -> Any:
     """Returns the items of a loop after charging for all its rounds."""
     items = value if isinstance(value, (str, list, tuple, dict)) else list(value)
-    budget_of(context).spend(len(items) * steps)
+    jinja_values.budget_of(context).spend(len(items) * steps)
     return items
 
 
 @pass_context
 def _read(context: Context, value: Any) -> Any:
-    charge_reading(budget_of(context), value)
+    jinja_values.charge_reading(jinja_values.budget_of(context), value)
     return value
 
 
 @pass_context
 def _concatenated(context: Context, values: list[object]) -> str:
-    texts = [written(value) for value in values]
-    budget_of(context).text(sum(map(len, texts)))
+    texts = [jinja_values.written(value) for value in values]
+    jinja_values.budget_of(context).text(sum(map(len, texts)))
     return "".join(texts)
 
 
@@ -292,7 +280,7 @@ HIDDEN_FILTERS: Mapping[str, Callable[..., Any]] = {" each": _each, " read": _re
 """The filters that only an instrumented tree names."""
 
 _ATTRIBUTES: Mapping[type, Collection[str]] = {
-    str: TEXT_METHODS,
+    str: jinja_values.TEXT_METHODS,
     dict: frozenset({"get", "items", "keys", "values"}),
     LoopContext: frozenset(
         (
@@ -310,14 +298,14 @@ _JINJA_ARGUMENTS = ("_loop_vars", "_block_vars")
 @pass_context
 def _finalize(context: Context, value: object) -> str:
     """Returns the text of an expression between `{{` and `}}`."""
-    text = written(value)
-    budget = budget_of(context)
+    text = jinja_values.written(value)
+    budget = jinja_values.budget_of(context)
     budget.text(len(text))
     return budget.inserted(text)
 
 
 def _joined(pieces: Iterable[str]) -> str:
-    size, kept, budget = 0, [], RenderBudget(LIMITS)
+    size, kept, budget = 0, [], RenderBudget(jinja_values.LIMITS)
     for piece in pieces:
         size += len(piece)
         budget.check_size(size)
@@ -339,13 +327,13 @@ class KeyEnvironment(ImmutableSandboxedEnvironment):
             optimized=False,  # constants are evaluated at rendering, where there is a budget to charge
             cache_size=0,
         )
-        self.globals = dict(GLOBALS)
-        self.filters = {**FILTERS, **HIDDEN_FILTERS}
-        self.tests = dict(TESTS)
+        self.globals = dict(jinja_values.GLOBALS)
+        self.filters = {**jinja_values.FILTERS, **HIDDEN_FILTERS}
+        self.tests = dict(jinja_values.TESTS)
 
     def getattr(self, obj: Any, attribute: str) -> Any:
         """Returns an attribute of a value, if its type has it in templates."""
-        if isinstance(obj, Record | Lookup):
+        if isinstance(obj, jinja_values.Record | jinja_values.Lookup):
             try:
                 return obj.entry(attribute)
             except KeyError:
@@ -357,8 +345,8 @@ class KeyEnvironment(ImmutableSandboxedEnvironment):
 
     def getitem(self, obj: Any, argument: Any) -> Any:
         """Returns an item of a text or list by position, of a mapping by key, of anything else as an attribute."""
-        if isinstance(obj, Record | Lookup | Namespace):
-            return self.getattr(obj, written(argument))
+        if isinstance(obj, jinja_values.Record | jinja_values.Lookup | Namespace):
+            return self.getattr(obj, jinja_values.written(argument))
         # A tuple as a key would be hashed, whatever is nested in it.
         if isinstance(obj, (str, list, tuple, dict)) and not isinstance(argument, tuple):
             with suppress(LookupError, TypeError):
@@ -367,34 +355,34 @@ class KeyEnvironment(ImmutableSandboxedEnvironment):
 
     def call(self, context: Context, obj: Any, /, *args: Any, **kwargs: Any) -> Any:
         """Calls a macro, a function or a method; raises `SecurityError` for anything else."""
-        budget = budget_of(context)
+        budget = jinja_values.budget_of(context)
         budget.spend()
         for name in _JINJA_ARGUMENTS:
             kwargs.pop(name, None)
         if isinstance(obj, Macro):
             return context.call(obj, *args, **kwargs)
-        charge_reading(budget, args, kwargs)
+        jinja_values.charge_reading(budget, args, kwargs)
         if isinstance(obj, BuiltinMethodType) and isinstance(obj.__self__, str):
-            size = TEXT_METHODS[obj.__name__]
-            charge_reading(budget, obj.__self__)
+            size = jinja_values.TEXT_METHODS[obj.__name__]
+            jinja_values.charge_reading(budget, obj.__self__)
             budget.text(size(obj.__self__, *args, **kwargs) if size else 0)
         else:
             is_method = isinstance(obj, (BuiltinMethodType, MethodType))
             is_listed = is_method and obj.__name__ in _ATTRIBUTES.get(type(obj.__self__), ())
-            if not is_listed and not any(obj is function for function in GLOBALS.values()):
-                raise SecurityError(f"{described(obj)} cannot be called")
+            if not is_listed and not any(obj is function for function in jinja_values.GLOBALS.values()):
+                raise SecurityError(f"{jinja_values.described(obj)} cannot be called")
         result = context.call(obj, *args, **kwargs)
-        charge_result(budget, result)
+        jinja_values.charge_result(budget, result)
         return result
 
     def _nothing(self, obj: object, name: object) -> Undefined:
         """Returns an undefined value, whose message does not write out the two values: they may be nested."""
-        missing = f"`{name}`" if isinstance(name, (str, int)) else f"item for {described(name)}"
-        return self.undefined(f"{described(obj)} has no {missing}")
+        missing = f"`{name}`" if isinstance(name, (str, int)) else f"item for {jinja_values.described(name)}"
+        return self.undefined(f"{jinja_values.described(obj)} has no {missing}")
 
     def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:
         """Returns the result of an operator."""
-        return apply(budget_of(context), operator, left, right)
+        return jinja_values.apply(jinja_values.budget_of(context), operator, left, right)
 
 
 _ENVIRONMENT = KeyEnvironment()
@@ -411,8 +399,8 @@ class JinjaTemplate:
 
     def render(self, captures: Captures, data: TargetKeyRewriteData, *, marked: bool = False) -> str:
         """Returns the output without line ends and outer spaces; raises `RenderError`."""
-        budget = {BUDGET: RenderBudget(LIMITS, marked=marked)}
-        context = self._compiled.new_context(variables(captures, data) | budget)
+        budget = {jinja_values.BUDGET: RenderBudget(jinja_values.LIMITS, marked=marked)}
+        context = self._compiled.new_context(jinja_values.variables(captures, data) | budget)
         try:
             # Not Template.render: on an error it would rewrite the traceback by line numbers, which here are offsets.
             return trimmed(_joined(self._compiled.root_render_func(context)))

@@ -118,7 +118,7 @@ def _limited(patterns, known=None, **limits):
     """Returns a search whose sets have other limits."""
     with pytest.MonkeyPatch.context() as patch:
         for name, limit in limits.items():
-            patch.setattr(matching, f"SET_{name.upper()}", limit)
+            patch.setattr(matching.limits, f"SET_{name.upper()}", limit)
         return FirstMatch(patterns, known=known)
 
 
