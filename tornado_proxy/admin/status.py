@@ -187,6 +187,9 @@ class Overview(msgspec.Struct, frozen=True):
         return max((ceil((chart.end - chart.start) / 60) for chart in self.charts), default=0)
 
 
+_AGES = ((86400, "d"), (3600, "h"), (60, "min"), (1, "s"))  # an age is shown in its largest unit: `3 min`, `7 h`
+
+
 @cache
 def _environment() -> Environment:
     environment = Environment(
@@ -198,7 +201,7 @@ def _environment() -> Environment:
         auto_reload=False,
     )
     environment.filters |= {
-        "age": _age,
+        "age": lambda seconds: next((f"{int(seconds // each)} {of}" for each, of in _AGES if seconds >= each), "now"),
         "explained": _explained,
         "milliseconds": lambda seconds: f"{seconds * 1000:.1f} ms" if seconds < 1 else f"{seconds:.1f} s",
         "clock": lambda at: datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M:%S"),
@@ -265,11 +268,3 @@ def shown_wait(seconds: float | None) -> str:
     if seconds >= WAITS[-1]:
         return f"over {WAITS[-2]:g} s"
     return "\N{LESS-THAN OR EQUAL TO} " + (f"{seconds:g} s" if seconds >= 1 else f"{seconds * 1000:g} ms")
-
-
-def _age(seconds: float) -> str:
-    """Formats a duration in its largest unit: `now`, `59 s`, `3 min`, `7 h`, `12 d`."""
-    for length, unit in ((86400, "d"), (3600, "h"), (60, "min"), (1, "s")):
-        if seconds >= length:
-            return f"{int(seconds // length)} {unit}"
-    return "now"

@@ -27,9 +27,6 @@ class Anyone(msgspec.Struct, frozen=True):
     """Lets everyone pass, without signing in."""
 
 
-_ANYONE = Anyone()
-
-
 @dataclass(frozen=True, slots=True)
 class SignedIn:
     """Lets users of a provider pass: only `users` if there is such a list, else all."""
@@ -124,7 +121,7 @@ class Access:
     def guard(self, path: RequestPath, method: str) -> Guard:
         """Returns the guard of a path and a method; HEAD is treated as GET."""
         if not self._resources:
-            return _ANYONE
+            return Anyone()
         if method not in self._rulings:
             return Nobody()
         first_match, guards = self._rulings[method]

@@ -402,7 +402,7 @@ def trace(decision: Decision) -> RewriteTrace | None:
     if error is not None:
         captures = error.rewrite.pattern.search(data.key)
         result = error.result if isinstance(error, model.InvalidResult) else None
-        return RewriteTrace(data.key, error.rewrite, captures, result, failure=_failure(error))
+        return RewriteTrace(data.key, error.rewrite, captures, result, failure=Refuse(error.status, str(error)))
     assert rewritten is not None
     made = RewriteTrace(data.key, rewritten.rewrite, rewritten.captures, rewritten.result, rewritten.key)
     if rewritten.moved and not rewritten.moved.if_missing:
@@ -410,8 +410,4 @@ def trace(decision: Decision) -> RewriteTrace | None:
     try:
         return replace(made, object_key=object_key(match.site.target.bucket, rewritten.key))
     except KeyTooLong as too_long:
-        return replace(made, failure=_failure(too_long))
-
-
-def _failure(error: model.RewriteError | RequestError) -> Refuse:
-    return Refuse(error.status, str(error))
+        return replace(made, failure=Refuse(too_long.status, str(too_long)))

@@ -323,15 +323,12 @@ def _pieces(span: Span) -> tuple[str, str, str]:
 
 def width(text: str) -> int:
     """The number of columns that a text takes."""
-    return len(text) if text.isascii() else sum(map(_character_width, text))
+    if text.isascii():
+        return len(text)
+    kinds = [(unicodedata.category(each), unicodedata.east_asian_width(each)) for each in text]
+    return sum(0 if category in {"Mn", "Me", "Cf"} else 2 if wide in "WF" else 1 for category, wide in kinds)
 
 
 def padded(text: str, columns: int) -> str:
     """Returns a text with spaces after it, up to a number of columns."""
     return text + " " * (columns - width(text))
-
-
-def _character_width(character: str) -> int:
-    if unicodedata.category(character) in {"Mn", "Me", "Cf"}:
-        return 0
-    return 2 if unicodedata.east_asian_width(character) in "WF" else 1

@@ -71,37 +71,31 @@ class Builder(msgspec.Struct):
             match tree.data:
                 case "test":
                     _, key, *clauses, _, expected = symbols
-                    yield nodes.TestStatement(
-                        self._literal(key), self._clauses(clauses), self._expected(expected), *setting
-                    )
+                    path, request = self._literal(key), self._clauses(clauses)
+                    yield nodes.TestStatement(path, request, self._expected(expected), *setting)
                 case "rewrite":
-                    _, name, source, _, dialect, template = symbols
-                    yield self._rewrite(name, source, dialect, template)(*setting)
+                    _, *rule = symbols
+                    yield self._rewrite(*rule)(*setting)
                 case "redirect":
-                    _, missing, status, name, source, _, dialect, template, no_query = symbols
+                    _, missing, status, *rule, no_query = symbols
                     words = self._redirecting(status, missing, no_query)
-                    yield self._rewrite(name, source, dialect, template)(
-                        *setting, kind=nodes.RuleKind.REDIRECT, redirecting=words
-                    )
+                    yield self._rewrite(*rule)(*setting, kind=nodes.RuleKind.REDIRECT, redirecting=words)
                 case "gone":
                     _, name, source = symbols
                     nothing = Token("STRING", '""', start_pos=end, end_pos=end)
-                    yield self._rewrite(name, source, None, nothing)(*setting, kind=nodes.RuleKind.GONE)
+                    yield self._rewrite(name, source, None, None, nothing)(*setting, kind=nodes.RuleKind.GONE)
                 case "redirects":
                     _, missing, status, file, any_case, no_query = symbols
                     words = self._redirecting(status, missing, no_query)
-                    yield nodes.ListStatement(
-                        nodes.RuleKind.REDIRECT, self._literal(file), bool(any_case), words, *setting
-                    )
+                    listed = nodes.RuleKind.REDIRECT, self._literal(file), bool(any_case), words
+                    yield nodes.ListStatement(*listed, *setting)
                 case _:
                     _, file, any_case = symbols
-                    words = nodes.NO_WORDS
-                    yield nodes.ListStatement(
-                        nodes.RuleKind.REWRITE, self._literal(file), bool(any_case), words, *setting
-                    )
+                    listed = nodes.RuleKind.REWRITE, self._literal(file), bool(any_case), nodes.NO_WORDS
+                    yield nodes.ListStatement(*listed, *setting)
 
     def _rewrite(
-        self, name: Token | None, source: Token, dialect: Token | None, template: Token
+        self, name: Token | None, source: Token, _arrow: Token | None, dialect: Token | None, template: Token
     ) -> partial[nodes.RewriteStatement]:
         written_in = _DIALECTS[dialect.type] if dialect else nodes.Dialect.PLAIN
         named = self._literal(name) if name else None
@@ -263,21 +257,18 @@ def unfinished(source: SourceFile, end: int) -> Unfinished:
     """Returns the state of the parser at an offset, as if the file ended there; mistakes before it are ignored."""
     text = source.text[:end].encode(errors="replace").decode()
     reading = Reading(source, text)
-    opened = _read(reading)
-    accepts = reading.accepts()
-    return Unfinished(reading.where(accepts), accepts, tuple(reading.begun()), opened)
-
-
-def _read(reading: Reading) -> Token | None:
-    """Reads to the end, and returns the string or comment in which the text ends."""
-    while len(reading.diagnostics) < MOST_MISTAKES:
+    opened: Token | None = None
+    while opened is None and len(reading.diagnostics) < MOST_MISTAKES:
         try:
             reading.feed_all()
             break
         except UnexpectedToken as error:
             token = error.token
-            if token.type in _OPEN and token.end_pos == len(reading.text):
-                return Token.new_borrow_pos(token.type, token, token)
-            recover(reading, token)
-    last = reading.comments[-1] if reading.comments else None
-    return last if last is not None and last.end_pos == len(reading.text) else None
+            if token.type in _OPEN and token.end_pos == len(text):
+                opened = Token.new_borrow_pos(token.type, token, token)
+            else:
+                recover(reading, token)
+    if opened is None and reading.comments and reading.comments[-1].end_pos == len(text):
+        opened = reading.comments[-1]
+    accepts = reading.accepts()
+    return Unfinished(reading.where(accepts), accepts, tuple(reading.begun()), opened)
