@@ -1,16 +1,19 @@
-"""Tests of metrics: events are counted, and no text that a client chooses becomes a label."""
+"""Tests of metrics and of the activity of processes: events are counted; no text of a client becomes a label."""
 
 import asyncio
+import pickle
 import time
 from collections import Counter
 from dataclasses import replace
 
 import pytest
+from msgspec import structs
 from prometheus_client import CollectorRegistry
 from serving import rule_set
 
 from tornado_proxy.routing.compare import KeptRequest
 from tornado_proxy.storage.cache import CacheCounts
+from tornado_proxy.storage.errors import ConditionIgnored
 from tornado_proxy.telemetry.events import (
     AccessDecided,
     Bus,
@@ -23,14 +26,17 @@ from tornado_proxy.telemetry.events import (
     WebhookCalled,
 )
 from tornado_proxy.telemetry.exposition import added
-from tornado_proxy.telemetry.limits import MINUTES_KEPT, MOST_RECENT, MOST_RULES
+from tornado_proxy.telemetry.limits import MINUTES_KEPT, MOST_ERRORS, MOST_RECENT, MOST_RULES
 from tornado_proxy.telemetry.metrics import (
+    OWN_FILES,
+    Activity,
     ActivityHistory,
     CountedNames,
     HitHistory,
     KeptRequests,
     RequestMetrics,
     RequestRow,
+    Tally,
     rewrite_id,
 )
 
@@ -232,7 +238,8 @@ def _served(at, path="/a") -> Served:
 
 
 def _activity(*events):
-    bus, metrics = Bus(), RequestMetrics()
+    """The activity of a process with these events, and three requests in flight."""
+    bus, metrics = Bus(), RequestMetrics(lambda: 3)
     metrics.listen(bus)
     for event in events:
         bus.emit(event)
@@ -333,3 +340,124 @@ async def test_the_delays_of_the_event_loop_are_observed(registry, monkeypatch):
     looks = registry.get_sample_value("tornado_proxy_event_loop_delay_seconds_count")
     in_time = registry.get_sample_value("tornado_proxy_event_loop_delay_seconds_bucket", {"le": "0.025"})
     assert looks > in_time > 0
+
+
+FIRST, SECOND = rule_set('rewrite a `^/a` -> "/x"\nrewrite `^/b` -> "/y"').rewrites
+
+
+def _record(at=0.0, rewrite=None, path="/a") -> RequestRecord:
+    return RequestRecord("id", at, "::1", "GET", "", path, 1, "site", rewrite=rewrite)
+
+
+def _hit(rewrite=None, seconds: float = 0.003) -> Served:
+    return Served(_record(0.0, rewrite), 200, 10, 2, seconds)
+
+
+def _refusal(status: int, at: float = 0.0, path: str = "/a", reason: str = "why") -> ErrorServed:
+    return ErrorServed(_record(at, path=path), status, 0, 0, 0.03, reason)
+
+
+def test_requests_are_counted_by_target_class_and_duration():
+    """A tally of a target has its requests by status class and duration, and the bytes; requests in flight are counted too."""
+    activity = _activity(_hit(), _hit(seconds=0.4), _refusal(404), _refusal(502))
+    tally = activity.targets["site"]
+    assert (tally.requests, tally.classes, tally.sent, tally.received) == (4, (0, 2, 0, 1, 1), 20, 4)
+    assert (tally.buckets[2], tally.buckets[5], tally.buckets[8]) == (1, 2, 1)
+    assert activity.in_flight == 3
+
+
+def test_a_quantile_is_the_bound_of_its_bucket():
+    """A quantile is the upper bound of its bucket; beyond the last bound, the quantile is this bound."""
+    assert Tally(buckets=(0, 0, 10, *[0] * 13)).quantile(0.5) == 0.005
+    assert Tally(buckets=(5, 0, 5, *[0] * 13)).quantile(0.95) == 0.005
+    assert Tally(buckets=(*[0] * 15, 1)).quantile(0.99) == 60
+    assert Tally().quantile(0.5) is None
+
+
+def test_the_first_byte_counts_and_not_the_whole_transfer():
+    """A long download whose first byte came soon is in the bucket of its first byte."""
+    activity = _activity(structs.replace(_hit(seconds=60), first_byte=0.0015))
+    assert activity.targets["site"].buckets[1] == 1
+
+
+def test_own_files_are_counted_apart():
+    """Style sheets and scripts of pages count for no target; a missing one is an error like others."""
+    own = structs.replace(_record(path="/a/.tornado-proxy/style.css"), target=None)
+    activity = _activity(Served(own, 200, 10, 0, 0.1), ErrorServed(own, 404, 10, 0, 0.1, "why"))
+    assert {name: tally.requests for name, tally in activity.targets.items()} == {OWN_FILES: 1, "": 1}
+
+
+def test_the_hits_of_a_rewrite_are_counted_by_its_texts():
+    """A rewrite is identified by its source and its template, and not by its name or number."""
+    moved = replace(SECOND, name="moved", number=7)
+    activity = _activity(_hit(SECOND), _hit(moved), _hit(FIRST), _hit())
+    assert activity.hits == {("site", "^/a", "/x"): 1, ("site", "^/b", "/y"): 2}
+
+
+def test_the_number_of_rewrites_with_hits_is_limited(monkeypatch):
+    """At the limit, the hits of the rewrite that was hit first are removed."""
+    monkeypatch.setattr("tornado_proxy.telemetry.metrics.MOST_HIT", 1)
+    activity = _activity(_hit(FIRST), _hit(SECOND), _hit(SECOND))
+    assert activity.hits == {("site", "^/b", "/y"): 2}
+
+
+def test_the_last_refused_requests_of_both_kinds_are_kept():
+    """Many errors with 4xx don't remove those with 5xx, nor vice versa; the oldest comes first."""
+    errors = _activity(_refusal(502, at=1.0), *(_refusal(404, at=2.0 + number) for number in range(50))).errors
+    assert [row.status for row in errors] == [502] + [404] * MOST_ERRORS
+    assert [row.at for row in errors][-1] == 51.0
+
+
+def test_the_texts_of_a_refused_request_are_cut():
+    """The path and the reason of a refused request are cut after 300 characters."""
+    (row,) = _activity(_refusal(400, path="/" + "a" * 9000, reason="b" * 9000)).errors
+    assert (len(row.path), len(row.reason)) == (300, 300)
+
+
+def test_a_target_whose_s3_ignores_conditions_is_known_until_an_upload_succeeds():
+    """An upload that failed for that is known of every process, until the next one or an edit."""
+    calls = [S3Called("site", "put", ConditionIgnored.__name__, 0.1)]
+    assert (_activity(*calls) + _activity()).ignoring == {"site"}
+    calls.append(S3Called("site", "remove", "ok", 0.1))
+    assert _activity(*calls).ignoring == {"site"}
+    calls.append(S3Called("site", "put", "ok", 0.1))
+    assert _activity(*calls).ignoring == set()
+
+
+def test_the_activity_of_processes_is_added_up():
+    """The sum of two activities has the requests, the hits, the refused requests and the requests in flight of both."""
+    first, second = _activity(_hit(FIRST)), _activity(_hit(FIRST), _refusal(404, at=5.0))
+    total = pickle.loads(pickle.dumps(first)) + second
+    assert (total.total.requests, total.in_flight, len(total.errors)) == (3, 6, 1)
+    assert total.hits == {("site", "^/a", "/x"): 2}
+
+
+def _sample(requests: int, in_flight: int = 0) -> Activity:
+    return Activity({"site": Tally(classes=(0, requests, 0, 0, 0))}, in_flight=in_flight)
+
+
+def test_an_interval_is_the_difference_of_two_samples():
+    """The requests of an interval are those between two samples."""
+    history = ActivityHistory()
+    for at, requests in ((100.0, 7), (105.0, 17), (110.5, 17)):
+        history.add(at, _sample(requests, in_flight=2))
+    intervals = [*history.intervals()]
+    assert [
+        (interval.end, interval.seconds, interval.tally.requests, interval.in_flight) for interval in intervals
+    ] == [(105.0, 5.0, 10, 2), (110.5, 5.5, 0, 2)]
+
+
+def test_the_number_of_samples_is_limited():
+    """A history keeps the intervals of the last 15 minutes."""
+    history = ActivityHistory()
+    for number in range(1000):
+        history.add(5.0 * number, _sample(number))
+    assert len([*history.intervals()]) == 180
+
+
+def test_a_clock_that_is_set_back_restarts_the_history():
+    """If the clock is set back, older samples are removed, so no interval is negative."""
+    history = ActivityHistory()
+    for at in (100.0, 105.0, 50.0, 55.0):
+        history.add(at, _sample(1))
+    assert [interval.end for interval in history.intervals()] == [55.0]
