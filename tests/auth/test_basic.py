@@ -331,9 +331,7 @@ async def test_closing_refuses_waiting_checks():
     """A check that has not begun is refused when the verifier is closed."""
     slow = SlowHash(waiting=True)
     async with _verifying(VerifierLimits(threads=1)) as verifier:
-        checks = [
-            asyncio.ensure_future(verifier.verify(CLAIM, slow.password, offered)) for offered in ("right", "wrong")
-        ]
+        checks = [asyncio.ensure_future(verifier.verify(CLAIM, slow.password, each)) for each in ("right", "wrong")]
         await asyncio.to_thread(slow.started.acquire)
         slow.go.set()
         await verifier.close()

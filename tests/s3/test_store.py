@@ -331,14 +331,9 @@ async def test_the_policy_of_a_form_has_all_fields(bucket):
     form = await bucket.store.presign_upload("a", Write("text/css", max_size=10, properties=properties), 60)
     policy = json.loads(b64decode(form.fields["policy"]))
     conditions = {
-        name: value
-        for condition in policy["conditions"]
-        if isinstance(condition, dict)
-        for name, value in condition.items()
+        name: value for each in policy["conditions"] if isinstance(each, dict) for name, value in each.items()
     }
-    assert [condition for condition in policy["conditions"] if isinstance(condition, list)] == [
-        ["content-length-range", 0, 10]
-    ]
+    assert [each for each in policy["conditions"] if isinstance(each, list)] == [["content-length-range", 0, 10]]
     fields = {name: value for name, value in form.fields.items() if name not in ("policy", "x-amz-signature")}
     assert conditions == {**fields, "bucket": bucket.name}
     assert conditions["Expires"] == "Wed, 02 Jan 2030 00:00:00 GMT"

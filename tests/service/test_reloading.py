@@ -196,13 +196,6 @@ def test_a_deleted_file_is_an_edit(scene):
     assert [rewrite.name for rewrite in configuration.rule_sets["site"].rewrites] == ["a"]
 
 
-def test_an_unreadable_file_is_refused(scene):
-    """A rule file that cannot be read is a mistake, and the generation stays in force."""
-    scene.files.path("other").symlink_to("nowhere")
-    assert scene.reload() is ReloadOutcome.REFUSED
-    assert "cannot be read" in scene.reloader.edit.failure.diagnostics[0].message
-
-
 def test_paths_of_a_refused_edit_are_watched(scene):
     """The paths in a refused configuration are watched, since the correction may be there."""
     scene.files.configure(CONFIGURATION.replace("rules: [rules]", "rules: [elsewhere]"))

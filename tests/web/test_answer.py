@@ -281,9 +281,7 @@ async def test_an_empty_body_has_a_head():
     """A streamed answer without a chunk has its status and headers."""
     async with serve(OneObjectStore(ScriptedBody([], 0))) as site, site.connect() as client:
         answers = [await client.request("GET", "/x") for _ in range(2)]
-    assert [(answer.status, answer.headers["content-length"], answer.body) for answer in answers] == [
-        (200, "0", b"")
-    ] * 2
+    assert [(each.status, each.headers["content-length"], each.body) for each in answers] == [(200, "0", b"")] * 2
 
 
 @pytest.mark.parametrize(

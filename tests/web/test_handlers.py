@@ -213,16 +213,6 @@ async def test_an_upload_sends_the_renewed_session_of_its_directory():
     assert (answer.status, answer.headers["set-cookie"]) == (201, "session=new")
 
 
-@pytest.mark.parametrize(
-    ("method", "target", "status"), [("GET", "/public/a", 200), ("DELETE", "/a", 403), ("GET", "/%70ublic/a", 200)]
-)
-async def test_access_depends_on_the_decoded_path(method, target, status):
-    """Access does not depend on how a path is encoded; a path without a resource is a 403."""
-    async with serve({"a": b"x", "public/a": b"x"}, **STAFF) as site:
-        answer = await site.request(method, target)
-    assert answer.status == status
-
-
 async def test_a_busy_sign_in_is_a_503():
     """Too many password checks at once are a 503 with Retry-After."""
     busy = Answering(AuthBusy("too many credentials are being checked"))

@@ -536,13 +536,6 @@ async def test_a_rewritten_upload_can_be_refused():
     assert [answer.status for answer in answers] == [403, 400]
 
 
-async def test_an_upload_keeps_the_connection():
-    """After an upload, the connection serves the next request."""
-    async with serve({}) as site, site.connect() as client:
-        statuses = [(await client.request("PUT", f"/{name}/", FORM_TYPE, form(A_FILE))).status for name in "ab"]
-    assert statuses == [201, 201]
-
-
 @pytest.mark.parametrize(
     ("content_type", "name", "expected"),
     [

@@ -296,14 +296,6 @@ async def test_get_can_redirect_to_a_signed_url():
 INDEX_DOCUMENT = GetAction(index_document="index.html")
 
 
-async def test_a_directory_shows_its_index():
-    """GET and HEAD of a directory return its index document."""
-    async with serve({"docs/index.html": b"index", "docs/x": b""}, get=INDEX_DOCUMENT) as site:
-        answer, head = await site.get("/docs/"), await site.request("HEAD", "/docs/")
-    assert (answer.status, answer.body) == (200, b"index")
-    assert (head.status, head.headers["content-length"]) == (200, "5")
-
-
 TRYING = GetAction(index_document="index.html", try_files=("$path", "$path.html", "$path/", "/index.html"))
 SITE = {
     "index.html": b"home", "docs/index.html": b"docs", "docs/intro.html": b"intro", "docs/v1.2.html": b"v1.2",
@@ -412,13 +404,6 @@ async def test_an_empty_root_is_an_empty_listing():
     async with serve({}, mount=Mount("", ("/files/",))) as site:
         assert (await site.get("/files/?format=text")).text == ""
         assert (await site.get("/files/x/")).status == 404
-
-
-async def test_a_marker_makes_a_directory():
-    """A marker object makes its directory exist and is not listed."""
-    async with serve({"docs/": b""}) as site:
-        answer = await site.get("/docs/?format=json")
-    assert (answer.status, json.loads(answer.body)["entries"]) == (200, [])
 
 
 def _links(html: str) -> list[str]:

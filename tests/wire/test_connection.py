@@ -210,16 +210,6 @@ async def test_an_error_does_not_interrupt_an_answer():
         assert (status, await client.reader.readexactly(len(body)), await client.is_closed()) == (200, body, True)
 
 
-@pytest.mark.parametrize("method", ["GET", "HEAD"])
-async def test_a_half_closed_client_is_answered(method):
-    """A client that closes its side after a request still gets the answer."""
-    async with serve({"a": b"x"}) as site, site.connect() as client:
-        await client.send(f"{method} /a HTTP/1.1\r\n{HOST}\r\n".encode())
-        client.writer.write_eof()
-        answer = await client.receive(method)
-        assert (answer.status, await client.is_closed()) == (200, True)
-
-
 @pytest.mark.parametrize("last", ["", "GET /b HTT", f"DELETE /b HTTP/1.1\r\n{HOST}Content-Length: 5\r\n\r\nx"])
 async def test_a_half_closed_client_gets_all_answers(last):
     """All complete requests before the end are answered, and then the connection ends; an incomplete one does nothing."""
