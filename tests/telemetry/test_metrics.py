@@ -396,7 +396,7 @@ def test_the_hits_of_a_rewrite_are_counted_by_its_texts():
 
 def test_the_number_of_rewrites_with_hits_is_limited(monkeypatch):
     """At the limit, the hits of the rewrite that was hit first are removed."""
-    monkeypatch.setattr("tornado_proxy.telemetry.metrics.MOST_HIT", 1)
+    monkeypatch.setattr("tornado_proxy.telemetry.limits.MOST_HIT", 1)
     activity = _activity(_hit(FIRST), _hit(SECOND), _hit(SECOND))
     assert activity.hits == {("site", "^/b", "/y"): 2}
 
