@@ -253,6 +253,7 @@ REPORT = ConversionReport(
         Remark(OptionOutcome.CLOSED, "b", "closed *to* `a*b`\nall", PLACE, "open it"),
         Remark(OptionOutcome.ADAPTED, "c", "otherwise", PLACE),
     ),
+    (NOTES["everyone"], NOTES["actual"]),
     ("site",),
 )
 

@@ -34,7 +34,6 @@ from tornado_proxy.tools.convert.settings import (
     PageConversion,
     ReadFile,
     default_page,
-    limits,
     listener,
     log,
     mount,
@@ -49,28 +48,15 @@ NOTES: Mapping[str, str] = WORDS["notes"]
 
 _LISTENERS = ("server", "internalServer")
 
-_OPENING = """\
-# Converted from a configuration of s3-proxy; report.md has what became of each option.
-# Comments that begin with a file and a line number point out what to review.
-
-"""
-
 
 class ConversionReport(msgspec.Struct, frozen=True):
     """All remarks in the order of their places, the targets that nobody may use, and what concerns no single option."""
 
     keys_as: KeysAs | None  # None if not a configuration of s3-proxy was converted
     remarks: tuple[Remark, ...]
+    notes: tuple[str, ...] = ()
     closed_targets: tuple[str, ...] = ()
-    admin_is_open: bool = False
     origin: str = "s3-proxy"
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """The notes that begin the report."""
-        if self.keys_as is None:
-            return (NOTES["redirects"].replace("ORIGIN", self.origin),)
-        return (NOTES["everyone"], NOTES[self.keys_as.value], *((NOTES["open-admin"],) if self.admin_is_open else ()))
 
     def of(self, *outcomes: OptionOutcome) -> tuple[Remark, ...]:
         """Returns the remarks with one of these outcomes."""
@@ -107,13 +93,14 @@ def convert(
     files = _rule_files(targets)
     mounts = [path for each in targets for path in each.paths]
     server, internal = (listener(name, root) for name in _LISTENERS)
+    timeouts = root.section("server").section("timeouts")
     settings = present(
         {
             "server": {**server, "trustedProxies": list(PRIVATE_NETWORKS)},
             "internalServer": internal,
             "log": log(root),
             "listTargets": _target_list(root.section("listTargets"), sign_in, mounts),
-            "limits": limits(root),
+            "limits": present({here: timeouts.duration(name) for name, here in WORDS["timeouts"].items()}),
             "authProviders": sign_in.settings,
             "templates": templates,
             "rules": list(files),  # one by one: the directory may contain files of an earlier conversion
@@ -123,9 +110,10 @@ def convert(
     if root.refusals:
         raise Unreadable(*root.refusals)
     remarks = tuple(sorted(root.remarks, key=lambda each: (each.place.source.name, each.place.first.line)))
-    is_open = internal["listenAddr"] in EVERY_INTERFACE
-    report = ConversionReport(keys_as, remarks, tuple(each.name for each in targets if each.closed), is_open)
-    text = _OPENING + _configuration(settings, targets, report)
+    notes = ["everyone", keys_as.value, *(["open-admin"] if internal["listenAddr"] in EVERY_INTERFACE else [])]
+    closed_targets = tuple(each.name for each in targets if each.closed)
+    report = ConversionReport(keys_as, remarks, tuple(map(NOTES.__getitem__, notes)), closed_targets)
+    text = NOTES["opening"] + _configuration(settings, targets, report)
     return Converted({CONFIGURATION: text, **files, **pages.files}, report)
 
 

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from tornado_proxy.config import document
 from tornado_proxy.config.document import MappingNode, Node, ScalarNode, SequenceNode
 from tornado_proxy.rules.diagnostic import Diagnostic, SourceFile, Span
-from tornado_proxy.tools.convert.conversion import ConversionReport, Converted
+from tornado_proxy.tools.convert.conversion import NOTES, ConversionReport, Converted
 from tornado_proxy.tools.convert.options import Remark, Unreadable
 from tornado_proxy.tools.convert.redirects import STATUSES, ForeignRule, Read, changed, left_out, literally, rules
 from tornado_proxy.tools.convert.servers import apache, nginx
@@ -251,4 +251,5 @@ def convert_redirects(sources: Sequence[SourceFile], origin: str, target: str, *
     files, remarks = rules(target, chain.from_iterable(read(*each) for each in together), lists=lists)
     if not remarks:
         raise Unreadable(Diagnostic("no-redirects", f"`{sources[0].name}` redirects nothing, read as {origin}'s"))
-    return Converted(files, ConversionReport(None, tuple(remarks), origin=origin))
+    note = NOTES["redirects"].replace("ORIGIN", origin)
+    return Converted(files, ConversionReport(None, tuple(remarks), (note,), origin=origin))

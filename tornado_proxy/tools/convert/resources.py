@@ -100,10 +100,8 @@ def globs_here(glob: str) -> tuple[str, ...]:
 
 def apart(one: str, other: str) -> bool:
     """Returns whether two globs of s3-proxy certainly have no path in common, because their beginnings differ."""
-    first, second = (re.match(r"[A-Za-z0-9._~/-]*", glob) for glob in (one, other))
-    assert first
-    assert second
-    return not (first[0].startswith(second[0]) or second[0].startswith(first[0]))
+    first, second = (re.split(r"[^A-Za-z0-9._~/-]", glob, maxsplit=1)[0] for glob in (one, other))
+    return not (first.startswith(second) or second.startswith(first))
 
 
 CLOSED = "closed-until-reviewed"

@@ -14,6 +14,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import Enum
+from functools import partial
 from typing import NamedTuple
 
 import msgspec
@@ -166,6 +167,7 @@ _PRINTS_KEY = re.compile(r'\s*\$?\.Key(?:\s*\|\s*(?:lower|upper|trimPrefix "[^"\
 _PRINTS_SEGMENT = re.compile(
     r"\s*\$?\.(?:User\.(?:Username|GetUsername|GetIdentifier)|Request\.Method|Target\.(?:Bucket\.)?Name)\s*"
 )
+_string = partial(json.dumps, ensure_ascii=False)  # a text of Go
 _JOINED = '{{ define "s3-proxy" }}%s{{ end }}{{ regexReplaceAll "/(?:\\\\r?\\\\n|/)+" (include "s3-proxy" .) "/" }}'
 
 
@@ -306,10 +308,6 @@ def _may_have_empty_segment(target: str, prefix: str) -> bool:
         else:
             return True
     return "//" in shape
-
-
-def _string(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)
 
 
 NOWHERE = Span(SourceFile("", ""), 0, 0)

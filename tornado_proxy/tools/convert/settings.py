@@ -18,6 +18,7 @@ from tornado_proxy.config.server import CacheHeaders, Cors, Ssl
 from tornado_proxy.rules.tree import Dialect
 from tornado_proxy.semantics.request import METHODS
 from tornado_proxy.tools.convert.options import (
+    WORDS,
     NotConvertible,
     Section,
     Setting,
@@ -28,14 +29,13 @@ from tornado_proxy.tools.convert.resources import Providers, closed, resources, 
 from tornado_proxy.tools.convert.rewrites import ConvertedRewrite, KeysAs, Surroundings, ignores_client, rewrites
 from tornado_proxy.tools.limits import LONGEST_PREFLIGHT_AGE, MOST_LISTED_KEYS
 
-_PORTS = {"server": 8080, "internalServer": 9090}
 _DEFAULT_LEVEL, _HIGHEST_LEVEL = 5, 9
 
 
 def listener(name: str, root: Section) -> dict[str, Setting]:
     """Converts `server` or `internalServer`."""
     section = root.section(name)
-    address, port = section.text("listenAddr"), section.whole("port", _PORTS[name])
+    address, port = section.text("listenAddr"), section.whole("port", WORDS["ports"][name])
     settings: dict[str, Setting] = {"listenAddr": address, "port": port}
     if (ssl := section.section("ssl")).flag("enabled"):
         settings["ssl"] = ssl.translated(Ssl)
@@ -63,30 +63,12 @@ def listener(name: str, root: Section) -> dict[str, Setting]:
     return settings | {"compress": compression}
 
 
-# s3-proxy's time-outs, and ours.
-_TIMEOUTS = {
-    "idleTimeout": "idleTimeout",
-    "readHeaderTimeout": "headerTimeout",
-    "readTimeout": "bodyTimeout",
-    "writeTimeout": "sendTimeout",
-}
-
-
-def limits(root: Section) -> dict[str, Setting]:
-    """Converts the time-outs of the server; ours bound the time without progress, not a whole request or answer."""
-    timeouts = root.section("server").section("timeouts")
-    return present({here: timeouts.duration(name) for name, here in _TIMEOUTS.items()})
-
-
-_LEVELS = {"trace": "debug", "warn": "warning", "fatal": "error", "panic": "error"}
-
-
 def log(root: Section) -> dict[str, Setting]:
     """Converts the log, which is JSON by default in s3-proxy."""
     section = root.section("log")
     level = section.text("level", "info").lower()
     is_json = section.text("format", "json") == "json"
-    return {"level": _LEVELS.get(level, level), "format": "json" if is_json else "text"}
+    return {"level": WORDS["levels"].get(level, level), "format": "json" if is_json else "text"}
 
 
 def actions(target: Section) -> dict[str, dict[str, Any]]:
