@@ -1,7 +1,7 @@
 """Rules of one target, loaded from texts with the lists that they name."""
 
-from tornado_proxy.rules.loading import LoadedRules, Read, RuleFile, compile_rule_files
-from tornado_proxy.rules.model import RuleSet
+from tornado_proxy.rules.loading import Read, RuleFile, compile_rule_files
+from tornado_proxy.rules.model import LoadedRules, RuleSet
 
 
 def loaded(statements: str, **lists: str) -> LoadedRules:

@@ -4,10 +4,10 @@ from functools import cache, reduce
 from itertools import pairwise
 from operator import or_
 
-from gotemplate.regexp.automaton import EDGE, GAP_ASSERTIONS, Budget, Unsupported, bits, side
+from gotemplate.regexp.automaton import EDGE, GAP_ASSERTIONS, Budget, Unproved, Unsupported, bits, side
 from gotemplate.regexp.classes import contains
 from gotemplate.regexp.matching import compile_pattern
-from gotemplate.regexp.proofs import Unknown, Unproved, _reach
+from gotemplate.regexp.proofs import Unknown, _reach
 
 pattern_of = cache(compile_pattern)
 

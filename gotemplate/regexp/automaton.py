@@ -215,10 +215,6 @@ class Fragment(NamedTuple):
         """Whether a match of it ends in the gap after one of some positions."""
         return self.nullable or held & self.last != 0
 
-    def shifted(self, shift: int) -> Fragment:
-        """Returns it for positions that are counted from a higher one."""
-        return Fragment(self.nullable, self.first << shift, self.last << shift)
-
 
 _EMPTY = Fragment(True, 0, 0)
 NEVER = Fragment(False, 0, 0)

@@ -42,25 +42,7 @@ import msgspec
 
 from gotemplate.limits import LONGEST_KEY, STEPS_OF_SEARCH, STEPS_PER_QUESTION
 from gotemplate.regexp import automaton
-from gotemplate.regexp.automaton import (
-    DEAD,
-    EDGE,
-    NEVER,
-    OTHER_CHARACTER,
-    PATH_TRANSITIONS,
-    Automaton,
-    Budget,
-    Exhausted,
-    Fragment,
-    KeySymbol,
-    Language,
-    OnlyOverlong,
-    Unproved,
-    Unsupported,
-    bits,
-    either,
-    is_valid_key,
-)
+from gotemplate.regexp.automaton import DEAD, PATH_TRANSITIONS, Automaton, Budget, KeySymbol, Language, bits
 from gotemplate.regexp.classes import Ranges, contains
 from gotemplate.regexp.syntax import ENDS, STARTS, AssertionKind, literal_edge
 
@@ -84,8 +66,8 @@ class Gap(NamedTuple):
     """The transitions of all automata across the gaps between two sides."""
 
     follow: list[int]
-    required: tuple[Fragment, ...]
-    excluded: Fragment  # all of them together
+    required: tuple[automaton.Fragment, ...]
+    excluded: automaton.Fragment  # all of them together
 
 
 class Product:
@@ -105,7 +87,9 @@ class Product:
         self._required_count = len(required)
         self._every = (1 << 2 * self._required_count) - 1 << self.size  # the positions that read every character
         self._words = any(each.assertions & automaton.WORD_BOUNDARIES for each in self._automata)
-        self._sides = (OTHER_CHARACTER, automaton.WORD_CHARACTER) if self._words else (OTHER_CHARACTER,)
+        self._sides = (
+            (automaton.OTHER_CHARACTER, automaton.WORD_CHARACTER) if self._words else (automaton.OTHER_CHARACTER,)
+        )
         self._literal_prefix = literal_prefix
         certain = [each.certain << shift for each, shift in zip(self._automata, self._shifts, strict=True)]
         self._parts = tuple(self._part(index, each) for index, each in enumerate(certain[: self._required_count]))
@@ -122,7 +106,7 @@ class Product:
         place, before, positions = partial
         if place not in automaton.FINAL_STATES:
             return False
-        gap = self._gap(before, EDGE)
+        gap = self._gap(before, automaton.EDGE)
         return not gap.excluded.matches_after(excluded) and all(end.matches_after(positions) for end in gap.required)
 
     def successors(
@@ -156,7 +140,7 @@ class Product:
         common = min(len(text), *(len(each.literal_prefix) for each in self._automata))
         count = self._required_count
         # The state after the text with which the literal prefixes of all automata begin.
-        state: State = (automaton.START, EDGE, sum(map(self._not_begun, range(count)))), 0
+        state: State = (automaton.START, automaton.EDGE, sum(map(self._not_begun, range(count)))), 0
         if common:
             roles = map(automaton.path_role, text[:common])
             place = reduce(lambda place, role: PATH_TRANSITIONS[place][role], roles, automaton.START)
@@ -172,7 +156,7 @@ class Product:
         return states
 
     def _side(self, character: str) -> int:
-        return automaton.side(character) if self._words else OTHER_CHARACTER
+        return automaton.side(character) if self._words else automaton.OTHER_CHARACTER
 
     def _choices(self, next_positions: Sequence[int], readers: int) -> list[int]:
         """Returns the sets with one position of each required automaton after a symbol was read."""
@@ -196,13 +180,13 @@ class Product:
         for index, (table, shift) in enumerate(tables[: self._required_count]):
             waiting = self._not_begun(index) if self._automata[index].may_start_later else 0
             follow += (table.whole.first << shift | waiting, self._parts[index].complete)
-        wholes = [table.whole.shifted(shift) for table, shift in tables]
+        wholes = [automaton.Fragment(of.nullable, of.first << by, of.last << by) for (of, _), by in tables]
         required, excluded = wholes[: self._required_count], wholes[self._required_count :]
         completed = zip(required, self._parts, strict=True)
         return Gap(
             follow,
             tuple(each._replace(last=each.last | part.complete) for each, part in completed),
-            reduce(either, excluded, NEVER),
+            reduce(automaton.either, excluded, automaton.NEVER),
         )
 
     def _not_begun(self, index: int) -> int:
@@ -266,7 +250,7 @@ def shortest(required: Sequence[Automaton], excluded_automata: Sequence[Automato
                 continue
             if product.accepts(*state):
                 if size > LONGEST_KEY:
-                    raise OnlyOverlong("only keys that are too long would show it")
+                    raise automaton.OnlyOverlong("only keys that are too long would show it")
                 return prefix + reached.key_to(state)
             budget.spend(product.symbols + state[1].bit_count() // 4)
             for partial, excluded, move in product.successors(*state):
@@ -346,7 +330,7 @@ def difference(one: Language, other: Language, budget: Budget | None = None) -> 
 def _answer(question: Callable[[], str | None]) -> Proof:
     try:
         key = question()
-    except Unproved as error:
+    except automaton.Unproved as error:
         return Unknown(str(error))
     return NoKey() if key is None else Example(key)
 
@@ -380,12 +364,12 @@ def reach_of(languages: Sequence[Language], index: int, first: Callable[[str], i
     def first_match(key: str) -> int | None:
         taken = first(key)
         if taken is None or taken > index:
-            raise Unsupported("the matcher does not find what the automaton finds")
+            raise automaton.Unsupported("the matcher does not find what the automaton finds")
         return None if taken == index else taken
 
     try:
         return _reach(languages, later, first_match, whole.portion(STEPS_PER_QUESTION))
-    except Unproved as error:
+    except automaton.Unproved as error:
         return Unknown(str(error))
 
 
@@ -399,7 +383,7 @@ def _reach(
         if taken is None:
             return Example(key)
         if taken in by:
-            raise Unsupported("the matcher finds what the automaton does not find")
+            raise automaton.Unsupported("the matcher finds what the automaton does not find")
         by.append(taken)
     return Covered(tuple(sorted(_minimal_cover(earlier, later, by, budget)))) if by else NoKey()
 
@@ -414,9 +398,9 @@ def _minimal_cover(earlier: Sequence[Language], later: Language, by: Sequence[in
     try:
         for each in by if len(by) > 1 else ():
             others = [other for other in needed if other != each]
-            with suppress(OnlyOverlong):  # a program may make a key that is too long
+            with suppress(automaton.OnlyOverlong):  # a program may make a key that is too long
                 needed = others if _uncovered_key(earlier, later, others, budget) is None else needed
-    except Exhausted:
+    except automaton.Exhausted:
         pass  # the proof holds; some of its members may be unnecessary
     return needed
 
@@ -448,7 +432,7 @@ def overlaps(languages: Sequence[Language], finds: Callable[[int, str], bool], w
                 if key is None:
                     answer = overlap(languages[one], languages[other], whole.portion(STEPS_PER_QUESTION))
                     key = answer.key if isinstance(answer, Example) else None
-            except Exhausted:
+            except automaton.Exhausted:
                 return
             if key is not None:
                 yield Overlap(one, other, key)
@@ -459,7 +443,7 @@ def _guessed(one: int, other: int, languages: Sequence[Language], finds: Callabl
     first, second = languages[one].guess, languages[other].guess
     if not first or not second:
         return None
-    mixed = filter(is_valid_key, (first + second[1:], second + first[1:]))
+    mixed = filter(automaton.is_valid_key, (first + second[1:], second + first[1:]))
     return next((key for key in (first, second, *mixed) if finds(one, key) and finds(other, key)), None)
 
 

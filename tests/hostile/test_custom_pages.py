@@ -79,7 +79,7 @@ async def _timed(site, path):
 
 async def test_an_error_does_not_wait_for_a_bucket_that_is_away(monkeypatch):
     """The first error waits for its page for a moment, the others not at all, and each keeps its status."""
-    monkeypatch.setattr(custom, "PAGE_WITHIN", 0.5)
+    monkeypatch.setattr(custom.limits, "PAGE_WITHIN", 0.5)
     store = _Away()
     resources = (Resource("/closed", ("POST",)), Resource("/open/**", white_list=True))
     async with serve(store, custom=IN_BUCKET, resources=resources) as site:
@@ -94,7 +94,7 @@ async def test_an_error_does_not_wait_for_a_bucket_that_is_away(monkeypatch):
 
 async def test_a_bucket_that_is_back_is_noticed(monkeypatch):
     """A bucket that failed is asked again after a while, and errors do not wait for that either."""
-    monkeypatch.setattr(custom, "TEMPLATE_AGAIN_AFTER", 0.2)
+    monkeypatch.setattr(custom.limits, "TEMPLATE_AGAIN_AFTER", 0.2)
     store = FailingStore(open=Unreachable("the bucket is away"))
     store.add("pages/forbidden_error", b"mine")
     async with serve(store, custom=IN_BUCKET, resources=(Resource("/closed", ("POST",)),)) as site:
@@ -116,7 +116,7 @@ async def test_no_line_end_reaches_a_header():
     assert "x-injected" not in answer.headers
 
 
-@pytest.mark.parametrize("content", [None, b"\xff", b"{{ x }}", b"x" * (custom.LARGEST_BUCKET_TEMPLATE + 1)])
+@pytest.mark.parametrize("content", [None, b"\xff", b"{{ x }}", b"x" * (custom.limits.LARGEST_BUCKET_TEMPLATE + 1)])
 async def test_an_error_whose_page_is_not_usable_keeps_its_status(content):
     """A template that is missing, too large or wrong does not turn each 404 into a 500."""
     store = MemoryStore()

@@ -15,20 +15,9 @@ from typing import Any
 
 from msgspec.structs import asdict, replace
 
+from tornado_proxy.admin import status as status_page
 from tornado_proxy.admin.limits import DIAGNOSTICS_SHOWN, MOST_ROWS, PROBED_WITHIN, RELOADS_KEPT, SHORTEST_CHART
 from tornado_proxy.admin.simulation import DraftPage, draft_page, drafted, explained
-from tornado_proxy.admin.status import (
-    Chart,
-    ChartLine,
-    Explanation,
-    Overview,
-    PathStep,
-    ReloadRow,
-    RewriteRow,
-    RewriteTable,
-    TargetRow,
-    shown_wait,
-)
 from tornado_proxy.config.show import show
 from tornado_proxy.pages.listing import human_size
 from tornado_proxy.routing.plan import Attempt, Browse, ListTargets, Redirect, Refuse, VisitProvider
@@ -42,18 +31,11 @@ from tornado_proxy.service.process import Process
 from tornado_proxy.service.runtime import in_background
 from tornado_proxy.service.snapshot import Configuration
 from tornado_proxy.storage.probe import Outlook
+from tornado_proxy.telemetry import metrics
 from tornado_proxy.telemetry.events import ReloadReport
 from tornado_proxy.telemetry.exposition import ServiceState, as_text, service_metrics
 from tornado_proxy.telemetry.limits import SAMPLE_EVERY, SAMPLED_FOR
 from tornado_proxy.telemetry.log import diagnostic_fields, moment, probe_fields
-from tornado_proxy.telemetry.metrics import (
-    OWN_FILES,
-    Activity,
-    ActivityHistory,
-    Interval,
-    Tally,
-    rewrite_id,
-)
 
 _LOG = logging.getLogger("tornado_proxy")
 
@@ -65,7 +47,7 @@ class Administration:
 
     def __init__(self, process: Process) -> None:
         self.is_ready = process.is_ready
-        self.history = ActivityHistory()
+        self.history = metrics.ActivityHistory()
         self._reloader = process.reloader
         self._serving = serving = process.serving
         self._probes, self._probed = process.probes, process.probed
@@ -75,7 +57,9 @@ class Administration:
         # Those that run: later, an upgrade may have replaced the packages.
         self._versions = {name: version(name) for name in _PACKAGES} | {"Python": platform.python_version()}
         self._started = started = serving.generation.since
-        self._reloads: deque[ReloadRow] = deque([ReloadRow("started", 1, started)], RELOADS_KEPT)
+        self._reloads: deque[status_page.ReloadRow] = deque(
+            [status_page.ReloadRow("started", 1, started)], RELOADS_KEPT
+        )
         self._counts: Counter[str] = Counter()  # of reloads, by outcome
         process.bus.add(self._note, ReloadReport)
 
@@ -83,7 +67,7 @@ class Administration:
         self._counts[report.outcome.value] += 1
         # The excerpts, not the spans: those would keep every version of the files in memory.
         shown = sorted(report.news, key=lambda each: each.severity is not Severity.ERROR)
-        row = ReloadRow(
+        row = status_page.ReloadRow(
             report.outcome.value,
             report.generation,
             report.at,
@@ -137,13 +121,13 @@ class Administration:
             "workers": list(self._serving.workers()),
         }
 
-    async def overview(self, asked: Mapping[str, str]) -> Overview:
+    async def overview(self, asked: Mapping[str, str]) -> status_page.Overview:
         """Returns the values of the status page; `asked` are the fields of its form."""
         at, state, activity = time.time(), await self.status(), (await self._serving.report()).activity
         configuration = self._serving.configuration
         rewrites = [*_rewrites(configuration, activity)]
         busiest = sorted((each for each in rewrites if each[2]), key=itemgetter(2), reverse=True)
-        return Overview(
+        return status_page.Overview(
             state,
             at,
             self._started,
@@ -160,17 +144,19 @@ class Administration:
             activity.ignoring,
         )
 
-    def _table(self, configuration: Configuration, rewrites: Sequence[tuple[str, Counted, int]]) -> RewriteTable:
+    def _table(
+        self, configuration: Configuration, rewrites: Sequence[tuple[str, Counted, int]]
+    ) -> status_page.RewriteTable:
         rows = (
             replace(
                 _rewrite_row(configuration, *each),
-                minutes=self.history.hits.minutes(rewrite_id(each[0], each[1]), each[2]),
+                minutes=self.history.hits.minutes(metrics.rewrite_id(each[0], each[1]), each[2]),
             )
             for each in rewrites[:MOST_ROWS]
         )
-        return RewriteTable(tuple(rows), len(rewrites))
+        return status_page.RewriteTable(tuple(rows), len(rewrites))
 
-    async def _explained(self, asked: Mapping[str, str]) -> Explanation | None:
+    async def _explained(self, asked: Mapping[str, str]) -> status_page.Explanation | None:
         parts = self._serving.generation.parts
         if not asked.get("path"):
             return None
@@ -181,16 +167,16 @@ class Administration:
             except Exception as error:  # noqa: BLE001 - the rest of the page can still be shown
                 _LOG.exception("a path could not be explained")
                 reason = f"`{type(error).__name__}` was raised; the log has the traceback"
-                return Explanation(asked["path"], (("error", ((reason,),)),))
+                return status_page.Explanation(asked["path"], (("error", ((reason,),)),))
         # Places are relative to the configuration's directory, as in the other tables.
         folder = f"{parts.settings.directory}/"
         sections = (
             (title, [[cell.removeprefix(folder) for cell in row] for row in rows]) for title, rows in answer.sections
         )
         steps = [await self._answer(answer.target, answer.attempts)] if answer.attempts else []
-        return Explanation(answer.heading, tuple(sections), (*answer.path, *steps))
+        return status_page.Explanation(answer.heading, tuple(sections), (*answer.path, *steps))
 
-    async def _answer(self, target: str | None, attempts: Sequence[Attempt]) -> PathStep:
+    async def _answer(self, target: str | None, attempts: Sequence[Attempt]) -> status_page.PathStep:
         """Returns the last step of a request: the first attempt of its plan that applies, which S3 is asked about."""
         first = attempts[0]
         needs_s3 = target is not None and not isinstance(first, Refuse)
@@ -198,7 +184,9 @@ class Administration:
         outcome = "bad" if outlook.error or isinstance(outlook.attempt, Refuse) else "good"
         targets = self._serving.configuration.settings.targets
         redirects = any(each.name == target and each.actions.get.website_redirects for each in targets)
-        return PathStep("answer now", tuple(((line, None),) for line in _outcome(outlook, redirects)), outcome)
+        return status_page.PathStep(
+            "answer now", tuple(((line, None),) for line in _outcome(outlook, redirects)), outcome
+        )
 
     async def draft(self, path: str, text: str | None = None) -> DraftPage:
         """Returns the page of a rule file in force; with a text, what that would change. Nothing has an effect."""
@@ -296,53 +284,55 @@ def _outcome(outlook: Outlook, redirects: bool) -> Iterator[str]:  # noqa: FBT00
             yield _OUTCOMES.get(type(attempt), "not tried, since it would change something")
 
 
-def _rewrites(configuration: Configuration, activity: Activity) -> Iterator[tuple[str, Counted, int]]:
+def _rewrites(configuration: Configuration, activity: metrics.Activity) -> Iterator[tuple[str, Counted, int]]:
     """Yields each rewrite in force with its target and its hits; of equal ones, only the first is ever hit."""
     left = activity.hits.copy()
     for target, rules in configuration.rule_sets.items():
         for rewrite in rules.counted:
-            yield target, rewrite, left.pop(rewrite_id(target, rewrite), 0)
+            yield target, rewrite, left.pop(metrics.rewrite_id(target, rewrite), 0)
 
 
-def _rewrite_row(configuration: Configuration, target: str, rewrite: Counted, hits: int) -> RewriteRow:
+def _rewrite_row(configuration: Configuration, target: str, rewrite: Counted, hits: int) -> status_page.RewriteRow:
     place = rewrite.span.place.removeprefix(f"{configuration.settings.directory}/")
     shown = opening(rewrite.statement), rewrite.source_text, rewrite.result_text
-    return RewriteRow(target, rewrite.number, rewrite.name, *shown, place, hits)
+    return status_page.RewriteRow(target, rewrite.number, rewrite.name, *shown, place, hits)
 
 
-def _targets(state: Mapping[str, object], activity: Activity) -> Iterator[TargetRow]:
+def _targets(state: Mapping[str, object], activity: metrics.Activity) -> Iterator[status_page.TargetRow]:
     views: Any = state["targets"]
     for name, view in views.items():
-        yield TargetRow(name, activity.targets.get(name, Tally()), view)
-    for key, name in (("", "(no target)"), (OWN_FILES, "(own style sheets and scripts)")):
+        yield status_page.TargetRow(name, activity.targets.get(name, metrics.Tally()), view)
+    for key, name in (("", "(no target)"), (metrics.OWN_FILES, "(own style sheets and scripts)")):
         if tally := activity.targets.get(key):
-            yield TargetRow(name, tally)
+            yield status_page.TargetRow(name, tally)
 
 
-def _charts(now: float, intervals: list[Interval]) -> Iterator[Chart]:
-    def line(name: str, style: str, value: Callable[[Interval], float | None]) -> ChartLine:
-        return ChartLine(name, style, [(each.end, value(each)) for each in intervals])
+def _charts(now: float, intervals: list[metrics.Interval]) -> Iterator[status_page.Chart]:
+    def line(name: str, style: str, value: Callable[[metrics.Interval], float | None]) -> status_page.ChartLine:
+        return status_page.ChartLine(name, style, [(each.end, value(each)) for each in intervals])
 
-    def rate(name: str, style: str, count: Callable[[Tally], int]) -> ChartLine:
+    def rate(name: str, style: str, count: Callable[[metrics.Tally], int]) -> status_page.ChartLine:
         return line(name, style, lambda each: count(each.tally) / each.seconds)
 
     def shown_rate(value: float) -> str:
         return f"{value:.1f}/s" if value < 100 else f"{value:,.0f}/s"
 
-    def quantile(name: str, style: str, part: float) -> ChartLine:
+    def quantile(name: str, style: str, part: float) -> status_page.ChartLine:
         return line(name, style, lambda each: each.tally.quantile(part))
 
     first = intervals[0].end - intervals[0].seconds if intervals else now
     # Shortly after the start the charts cover the time since then, but at least a minute.
     span = min(max(now - SAMPLED_FOR, first), now - SHORTEST_CHART), now
     answers = rate("all", "area", lambda tally: tally.requests), rate("4xx", "warn", lambda tally: tally.classes[3])
-    yield Chart("Requests", (*answers, rate("5xx", "bad", lambda tally: tally.classes[4])), *span, shown_rate)
+    yield status_page.Chart(
+        "Requests", (*answers, rate("5xx", "bad", lambda tally: tally.classes[4])), *span, shown_rate
+    )
     times = quantile("median", "area", 0.5), quantile("95 %", "warn", 0.95), quantile("99 %", "bad", 0.99)
-    yield Chart("Time to first byte", times, *span, shown_wait)
+    yield status_page.Chart("Time to first byte", times, *span, status_page.shown_wait)
     volume = rate("sent", "area", lambda tally: tally.sent), rate("received", "second", lambda tally: tally.received)
-    yield Chart("Traffic", volume, *span, lambda value: f"{human_size(round(value))}/s", in_bytes=True)
+    yield status_page.Chart("Traffic", volume, *span, lambda value: f"{human_size(round(value))}/s", in_bytes=True)
     running = line("requests", "area", lambda each: each.in_flight)
-    yield Chart("In flight", (running,), *span, lambda value: f"{value:g}")
+    yield status_page.Chart("In flight", (running,), *span, lambda value: f"{value:g}")
 
 
 def report_view(report: ReloadReport) -> dict[str, object]:

@@ -14,25 +14,15 @@ from typing import Any, Literal, NamedTuple, TypeVar, get_args, get_origin
 
 import msgspec
 
-from tornado_proxy.config import document, values
+from tornado_proxy.config import document, options, values
 from tornado_proxy.config.model import Settings
-from tornado_proxy.config.options import (
-    Mark,
-    Option,
-    OptionGroup,
-    OptionType,
-    SectionPlace,
-    SettingsSection,
-    all_options,
-    members_of,
-)
 from tornado_proxy.config.secrets import HASHES, Reference, Resolver, Secret, SecretMissing
 from tornado_proxy.config.values import InvalidValue, enumeration
 from tornado_proxy.rules.diagnostic import Diagnostic, Note, Severity, SourceFile, Span, did_you_mean
 
 _S = TypeVar("_S")
 
-_NAME = OptionType(str, (values.line,))
+_NAME = options.OptionType(str, (values.line,))
 """A key of a mapping whose names the user chooses."""
 
 # Options of s3-proxy that have another place here.
@@ -42,7 +32,7 @@ _MOVED = {"keyRewriteList": "write rewrites in rule files, and list these or the
 class SectionNodes(NamedTuple):
     """A section, the key that names it (the section itself where no key does), and its mapping."""
 
-    section: SettingsSection
+    section: options.SettingsSection
     name: document.Node
     node: document.MappingNode
 
@@ -61,27 +51,27 @@ class ValidationContext(msgspec.Struct, frozen=True):
         """The sections of a class that the file has, in its order."""
         return (each.section for each in self.nodes.values() if isinstance(each.section, kind))
 
-    def name(self, section: SettingsSection) -> Span:
+    def name(self, section: options.SettingsSection) -> Span:
         """The key that names a section, such as a target."""
         return document.span_of(self.nodes[id(section)].name, self.shown)
 
-    def quoted_name(self, section: SettingsSection) -> str:
+    def quoted_name(self, section: options.SettingsSection) -> str:
         """The name of a section in backticks, as it may be shown."""
         return f"`{document.bare(self.name(section))}`"
 
-    def is_set(self, section: SettingsSection, option: str) -> bool:
+    def is_set(self, section: options.SettingsSection, option: str) -> bool:
         """Whether the file has an option."""
         return id(section) in self.nodes and _entry(self.nodes[id(section)].node, option) is not None
 
-    def key(self, section: SettingsSection, option: str) -> Span:
+    def key(self, section: options.SettingsSection, option: str) -> Span:
         """The key of an option; the section that could have it if it is left out."""
         return _places(self.nodes[id(section)].node, option, self.shown)[0]
 
-    def values(self, section: SettingsSection, option: str) -> tuple[Span, ...]:
+    def values(self, section: options.SettingsSection, option: str) -> tuple[Span, ...]:
         """The items of a list, or the only value; the section that could have it if it is left out."""
         return _places(self.nodes[id(section)].node, option, self.shown)[1:]
 
-    def texts(self, section: SettingsSection, option: str) -> tuple[str, ...]:
+    def texts(self, section: options.SettingsSection, option: str) -> tuple[str, ...]:
         """The texts of the strings of a list, or of the only one."""
         nodes = _nodes(self.nodes[id(section)].node, option)[1:]
         return tuple(each.text for each in nodes if isinstance(each, document.ScalarNode))
@@ -115,7 +105,9 @@ def read(
 ) -> tuple[ValidationContext | None, list[Diagnostic]]:
     """Reads a document as settings, with paths from `directory`; None if an option is wrong, unknown or missing."""
     reader, preset = _DocumentReader(shown, directory, resolve), {"directory": directory}
-    settings = reader.attempt(_NamedNode(root, None, shown), partial(reader.value, OptionType(Settings), preset=preset))
+    settings = reader.attempt(
+        _NamedNode(root, None, shown), partial(reader.value, options.OptionType(Settings), preset=preset)
+    )
     return settings and ValidationContext(settings, shown, reader.nodes), reader.diagnostics
 
 
@@ -153,11 +145,11 @@ class _NamedNode(msgspec.Struct, frozen=True):
         """The key, or the value if it has no key of its own."""
         return self.span if self.key is None or self.is_item else document.span_of(self.key, self.shown)
 
-    def mapping(self, owner: type[SettingsSection] | OptionGroup) -> document.MappingNode:
+    def mapping(self, owner: type[options.SettingsSection] | options.OptionGroup) -> document.MappingNode:
         """Returns the node as the mapping of a section or a group; raises `InvalidValue` for any other node."""
         if not isinstance(self.node, document.MappingNode):
             is_truth = isinstance(self.node, document.ScalarNode) and self.node.kind is document.ScalarKind.BOOLEAN
-            is_switch = is_truth and isinstance(owner, type) and "enabled" in members_of(owner)
+            is_switch = is_truth and isinstance(owner, type) and "enabled" in options.members_of(owner)
             advice = "such as `{enabled: true}`" if is_switch else owner.shape
             raise _wrong_type("a mapping", self, advice)
         return self.node
@@ -190,7 +182,7 @@ class _DocumentReader:
         self._failures += 1
         self.diagnostics.append(Diagnostic(code, message, span, help))
 
-    def value(self, kind: OptionType, place: _NamedNode, *, preset: Mapping[str, Any] = {}) -> Any:
+    def value(self, kind: options.OptionType, place: _NamedNode, *, preset: Mapping[str, Any] = {}) -> Any:
         """The value of a node; `preset` has what a section has without options."""
         node = place.node
         if isinstance(node, document.ScalarNode) and node.kind in _UNFIT:
@@ -205,21 +197,23 @@ class _DocumentReader:
             value = mark(value) if callable(mark) and value is not None else value
         return self._directory / values.line(value) if kind.base is Path else value
 
-    def _section(self, section: type[SettingsSection], place: _NamedNode, preset: Mapping[str, Any]) -> Any:
+    def _section(self, section: type[options.SettingsSection], place: _NamedNode, preset: Mapping[str, Any]) -> Any:
         node, before = place.mapping(section), self._failures
         attributes = {**preset, **self._options(section, None, place)}
         if self._failures > before:
             return None
         if section.placed:
             places = {option: _places(node, option, self._shown) for option in section.placed}
-            attributes["place"] = SectionPlace(places)
+            attributes["place"] = options.SectionPlace(places)
         made = section(**attributes)
         self.nodes[id(made)] = SectionNodes(made, place.key or node, node)
         return made
 
-    def _options(self, section: type[SettingsSection], group: OptionGroup | None, place: _NamedNode) -> dict[str, Any]:
+    def _options(
+        self, section: type[options.SettingsSection], group: options.OptionGroup | None, place: _NamedNode
+    ) -> dict[str, Any]:
         """The values of options by attribute, and a diagnostic for each name that is unknown or missing."""
-        owner, members = group or section, members_of(section, group)
+        owner, members = group or section, options.members_of(section, group)
         node = place.mapping(owner)
         meant = self._unknown(node, section, group)
         attributes: dict[str, Any] = {}
@@ -227,19 +221,19 @@ class _DocumentReader:
             if name in node.fields:
                 key, value = node.fields[name]
                 inner = _NamedNode(value, key, self._shown)
-                if isinstance(member, Option):
+                if isinstance(member, options.Option):
                     attributes[member.attribute] = self.attempt(inner, partial(self.value, member.type))
                 else:
                     attributes |= self.attempt(inner, partial(self._options, section, member)) or {}
-            elif isinstance(member, Option) and member.is_required and name not in meant:
+            elif isinstance(member, options.Option) and member.is_required and name not in meant:
                 self._report("missing-option", f"{place.name} lacks `{name}`", place.key_span, owner.shape)
         return attributes
 
     def _unknown(
-        self, node: document.MappingNode, section: type[SettingsSection], group: OptionGroup | None
+        self, node: document.MappingNode, section: type[options.SettingsSection], group: options.OptionGroup | None
     ) -> set[str | None]:
         """Reports unknown names, and returns the options that they probably mean."""
-        names = tuple(members_of(section, group))
+        names = tuple(options.members_of(section, group))
         unknown = node.fields.keys() - set(names)
         for name in unknown:
             span = document.span_of(node.fields[name].key, self._shown)
@@ -248,37 +242,37 @@ class _DocumentReader:
             )
         return {did_you_mean(name.partition(":")[0], names) for name in unknown}
 
-    def _collection(self, kind: OptionType, place: _NamedNode) -> tuple[Any, ...] | None:
+    def _collection(self, kind: options.OptionType, place: _NamedNode) -> tuple[Any, ...] | None:
         node, before = place.node, self._failures
         if (
-            Mark.ONE_OR_MANY in kind.marks
+            options.Mark.ONE_OR_MANY in kind.marks
             and isinstance(node, document.ScalarNode)
             and node.kind is document.ScalarKind.STRING
         ):
             return (self.value(kind.item, place),)
         if not isinstance(node, document.MappingNode if kind.is_mapping else document.SequenceNode):
-            one = "a string or " if Mark.ONE_OR_MANY in kind.marks else ""
+            one = "a string or " if options.Mark.ONE_OR_MANY in kind.marks else ""
             raise _wrong_type("a mapping" if kind.is_mapping else f"{one}a list", place)
         if isinstance(node, document.MappingNode):
             children = self._named(kind, node)
         else:
             inner = [_NamedNode(item, place.key, self._shown, is_item=True) for item in node.items]
             children = [self.attempt(each, partial(self.value, kind.item)) for each in inner]
-        if Mark.NOT_EMPTY in kind.marks and not children:
+        if options.Mark.NOT_EMPTY in kind.marks and not children:
             raise InvalidValue("is empty", code="empty-value")
         return tuple(children) if self._failures == before else None
 
-    def _named(self, kind: OptionType, node: document.MappingNode) -> list[Any]:
+    def _named(self, kind: options.OptionType, node: document.MappingNode) -> list[Any]:
         sections = []
         for name, (key, value) in node.fields.items():
             self.attempt(_NamedNode(key, key, self._shown), partial(self.value, _NAME))
             inner = _NamedNode(value, key, self._shown)
-            preset = {"name": name} if Mark.BY_NAME in kind.marks else {}
+            preset = {"name": name} if options.Mark.BY_NAME in kind.marks else {}
             read = self.attempt(inner, partial(self.value, kind.item, preset=preset))
-            sections.append((name, read) if Mark.PAIRS in kind.marks else read)
+            sections.append((name, read) if options.Mark.PAIRS in kind.marks else read)
         return sections
 
-    def _secret(self, kind: OptionType, place: _NamedNode) -> Secret | None:
+    def _secret(self, kind: options.OptionType, place: _NamedNode) -> Secret | None:
         reference: Reference | None = self._section(Reference, place, {})
         if reference is None:
             return None
@@ -286,7 +280,7 @@ class _DocumentReader:
             message = f"names {'more than one' if reference.kinds else 'no'} place to find the secret"
             raise InvalidValue(message, Reference.shape, "secret-reference")
         key, value = place.mapping(Reference).fields[reference.kind]
-        is_hash = Mark.MAY_BE_HASHED in kind.marks and reference.text.startswith(HASHES)
+        is_hash = options.Mark.MAY_BE_HASHED in kind.marks and reference.text.startswith(HASHES)
         if reference.value is not None and not is_hash:
             message = "a secret is in the configuration file itself"
             self.diagnostics.append(
@@ -300,7 +294,7 @@ class _DocumentReader:
             return Secret(reference.origin, "")
 
 
-def _scalar(kind: OptionType, place: _NamedNode) -> Any:
+def _scalar(kind: options.OptionType, place: _NamedNode) -> Any:
     """The value of a scalar in the type of its option, before its checks."""
     node = place.node
     data = node.data if isinstance(node, document.ScalarNode) else node
@@ -341,9 +335,9 @@ def _wrong_type(expected: str, place: _NamedNode, shape: str | None = None) -> I
     return InvalidValue(f"must be {expected}, but is {kind}", advice, "wrong-type")
 
 
-def _instead_of(name: str, section: type[SettingsSection], group: OptionGroup | None) -> str:
+def _instead_of(name: str, section: type[options.SettingsSection], group: options.OptionGroup | None) -> str:
     """The help for an unknown option: a similar one here, the same name below or elsewhere, or all options here."""
-    names = tuple(members_of(section, group))
+    names = tuple(options.members_of(section, group))
     if name in _MOVED:
         return _MOVED[name]
     if name.partition(":")[0] in names:
@@ -351,9 +345,11 @@ def _instead_of(name: str, section: type[SettingsSection], group: OptionGroup | 
     if near := did_you_mean(name, names):
         return f"did you mean `{near}`?"
     # A line with too little indentation belongs to a section beside it. Sections at the top have too much in common.
-    below = [] if section is Settings else [each for each in all_options(section, (), group) if len(each.path) == 2]
-    for options in (below, all_options(Settings)):
-        places = [each.dotted for each in options if each.path[-1] == name]
+    below = (
+        [] if section is Settings else [each for each in options.all_options(section, (), group) if len(each.path) == 2]
+    )
+    for found in (below, options.all_options(Settings)):
+        places = [each.dotted for each in found if each.path[-1] == name]
         if len(places) == 1:
             return f"did you mean `{places[0]}`?"
     return f"the options here are {enumeration(names)}" if len(names) > 1 else f"the only option here is `{names[0]}`"

@@ -19,13 +19,7 @@ from msgspec.structs import replace
 
 from gotemplate.template.errors import RenderError, RenderLimits
 from tornado_proxy.config.options import camel_case
-from tornado_proxy.pages.limits import (
-    ENTRIES_ON_LOOP,
-    LARGEST_BUCKET_TEMPLATE,
-    PAGE_WITHIN,
-    TEMPLATE_AGAIN_AFTER,
-    TEMPLATE_FRESH,
-)
+from tornado_proxy.pages import limits
 from tornado_proxy.pages.render import Pages
 from tornado_proxy.routing.request import ObjectKey, RequestError
 from tornado_proxy.semantics.conditions import UNCONDITIONAL
@@ -103,8 +97,8 @@ class CustomPage(msgspec.Struct, frozen=True):
         headers = [(name, _header(name, template.render(data, _SMALL))) for name, template in self.headers]
         # A page of more than a thousand entries, which the operator asked for, may take more steps.
         thousands = 1 + len(data.entries) // 1000 if isinstance(data, FolderListData) else 1
-        limits = replace(PAGE_LIMITS, steps=thousands * PAGE_LIMITS.steps)
-        body = None if self.body is None else self.body.render(data, limits).lstrip("\n").encode("utf-8", "replace")
+        within = replace(PAGE_LIMITS, steps=thousands * PAGE_LIMITS.steps)
+        body = None if self.body is None else self.body.render(data, within).lstrip("\n").encode("utf-8", "replace")
         status = None if self.status is None else _status(self.status.render(data, _SMALL))
         return CustomRendering(body, tuple(headers), status)
 
@@ -337,12 +331,12 @@ class BucketPages:
         is_error = recipe.kind in ERROR_PAGES.values()
         if (task := read.task) is not None and not (is_error and target in self._away):
             # A client that leaves does not end the reading for others.
-            await asyncio.wait({task}, timeout=PAGE_WITHIN if is_error else None)
+            await asyncio.wait({task}, timeout=limits.PAGE_WITHIN if is_error else None)
             if task.done():
                 task.result()
             else:
                 self._away.add(target)
-                read.failure = _failure(recipe, f"the bucket did not answer within {PAGE_WITHIN:g} s")
+                read.failure = _failure(recipe, f"the bucket did not answer within {limits.PAGE_WITHIN:g} s")
         if read.page is None:
             raise PageUnavailable(read.failure or f"the bucket of `{target}` is away")
         return read.page
@@ -350,7 +344,7 @@ class BucketPages:
     async def _refresh(self, target: str, read: _Read, recipe: Recipe, store: Store) -> None:
         failure, is_away = "", False
         try:
-            texts = {key: await read_text(store, ObjectKey(key), LARGEST_BUCKET_TEMPLATE) for key in recipe.keys}
+            texts = {key: await read_text(store, ObjectKey(key), limits.LARGEST_BUCKET_TEMPLATE) for key in recipe.keys}
             read.page = await asyncio.to_thread(recipe.compiled, texts)
         except (StorageError, PageMistake, PageFailed) as error:
             failure = _failure(recipe, str(error) or type(error).__name__)
@@ -358,7 +352,7 @@ class BucketPages:
         finally:
             (self._away.add if is_away else self._away.discard)(target)
             read.failure = failure
-            read.until = self._clock() + (TEMPLATE_AGAIN_AFTER if failure else TEMPLATE_FRESH)
+            read.until = self._clock() + (limits.TEMPLATE_AGAIN_AFTER if failure else limits.TEMPLATE_FRESH)
             read.task = None
 
 
@@ -414,7 +408,7 @@ class PageRenderer(msgspec.Struct, frozen=True):
             return None
         values = data()
         try:
-            if len(values.entries if isinstance(values, FolderListData) else ()) > ENTRIES_ON_LOOP:
+            if len(values.entries if isinstance(values, FolderListData) else ()) > limits.ENTRIES_ON_LOOP:
                 return await asyncio.to_thread(page.render, values)
             return page.render(values)
         except RenderError as error:

@@ -20,7 +20,7 @@ import msgspec
 from gotemplate.regexp.matching import Pattern, compile_source
 from gotemplate.regexp.syntax import PatternError
 from gotemplate.template.errors import TemplateMistake, marked
-from tornado_proxy.rules import limits, tree
+from tornado_proxy.rules import limits, model, tree
 from tornado_proxy.rules.diagnostic import (
     Diagnostic,
     Edit,
@@ -39,15 +39,6 @@ from tornado_proxy.rules.diagnostic import (
 )
 from tornado_proxy.rules.expectations import compile_test
 from tornado_proxy.rules.lists import ListFile, from_disk, list_path, read_list, read_lists, why_unread
-from tornado_proxy.rules.model import (
-    AddressList,
-    LoadedRules,
-    Making,
-    Rewrite,
-    RuleSet,
-    RuleTest,
-    path_objection,
-)
 from tornado_proxy.rules.parser import Parsed, parse
 from tornado_proxy.templates import go
 from tornado_proxy.templates.template import Template, compile_plain
@@ -97,7 +88,7 @@ class Read(msgspec.Struct, frozen=True):
         return content
 
 
-def load(*roots: str | os.PathLike[str]) -> Mapping[str, RuleSet]:
+def load(*roots: str | os.PathLike[str]) -> Mapping[str, model.RuleSet]:
     """Returns the rule sets of files and directories by target name; raises `RuleFileError`."""
     read = read_rule_files([Path(root) for root in roots])
     loaded = compile_rule_files(read.files)
@@ -108,10 +99,10 @@ def load(*roots: str | os.PathLike[str]) -> Mapping[str, RuleSet]:
 
 def compile_rule_files(
     files: Iterable[RuleFile],
-    before: LoadedRules | None = None,
+    before: model.LoadedRules | None = None,
     helpers: HelperTexts = no_helpers,
     list_file: ListFile = from_disk,
-) -> LoadedRules:
+) -> model.LoadedRules:
     """Parses and compiles files with the lists that they name; what has not changed since `before` is reused."""
     parsed: list[Parsed] = []
     diagnostics: list[Diagnostic] = []
@@ -217,10 +208,10 @@ _ACTION = re.compile(
 
 def compile_documents(
     documents: Sequence[tree.Document],
-    before: Mapping[str, RuleSet] | None = None,
+    before: Mapping[str, model.RuleSet] | None = None,
     helpers: HelperTexts = no_helpers,
     list_file: ListFile = from_disk,
-) -> LoadedRules:
+) -> model.LoadedRules:
     """Compiles files in order, without mistaken statements; what rule sets in `before` have compiled is reused."""
     targets: dict[str, _Target] = {}
     diagnostics: list[Diagnostic] = []
@@ -229,15 +220,15 @@ def compile_documents(
         for block in document.blocks:
             name = block.name.value
             if name not in targets:
-                old = (before or {}).get(name, RuleSet(name))
+                old = (before or {}).get(name, model.RuleSet(name))
                 made = {_making(each.statement, each.making[-1]): each for each in old.rewrites}
                 targets[name] = _Target(name, old, made, room, list_file, helpers(name))
             diagnostics.extend(targets[name].add(block))
     rule_sets = {name: target.rule_set() for name, target in targets.items()}
-    return LoadedRules(tuple(documents), rule_sets, tuple(diagnostics))
+    return model.LoadedRules(tuple(documents), rule_sets, tuple(diagnostics))
 
 
-def _making(statement: tree.RewriteStatement, helpers: tuple[str, ...]) -> Making:
+def _making(statement: tree.RewriteStatement, helpers: tuple[str, ...]) -> model.Making:
     """Returns all that the pattern and the template of a statement are made of."""
     return statement.source.value, statement.dialect, statement.template.value, helpers
 
@@ -248,7 +239,7 @@ class _Room(msgspec.Struct):
     used: int = 0
 
 
-def _places(rules: RuleSet) -> list[str]:
+def _places(rules: model.RuleSet) -> list[str]:
     return [each.span.place for each in rules.counted] + [each.statement.span.place for each in rules.tests]
 
 
@@ -256,21 +247,21 @@ class _Target(msgspec.Struct):
     """A rule set in the making; numbers count all rewrites, mistaken ones included, as their author counts them."""
 
     name: str
-    before: RuleSet
-    made: Mapping[Making, Rewrite]  # the rewrites of the rule set before
+    before: model.RuleSet
+    made: Mapping[model.Making, model.Rewrite]  # the rewrites of the rule set before
     room: _Room
     list_file: ListFile
     helpers: tuple[str, ...] = ()
     number: int = 0
-    rewrites: list[Rewrite] = []
-    lists: list[AddressList] = []
-    tests: list[RuleTest] = []
+    rewrites: list[model.Rewrite] = []
+    lists: list[model.AddressList] = []
+    tests: list[model.RuleTest] = []
     names: dict[str, tree.Literal] = {}
 
-    def rule_set(self) -> RuleSet:
+    def rule_set(self) -> model.RuleSet:
         """Returns what has been added so far; the rule set before if nothing has changed, and nothing has moved."""
         before, of_sources = self.before, self.before.first_match
-        made = RuleSet(self.name, tuple(self.rewrites), tuple(self.tests), tuple(self.lists), of_sources)
+        made = model.RuleSet(self.name, tuple(self.rewrites), tuple(self.tests), tuple(self.lists), of_sources)
         return before if before == made and _places(before) == _places(made) else made
 
     def add(self, block: tree.TargetBlock) -> Iterator[Diagnostic]:
@@ -278,7 +269,7 @@ class _Target(msgspec.Struct):
         for statement in block.statements:
             if isinstance(statement, tree.TestStatement):
                 test = compile_test(statement)
-                if isinstance(test, RuleTest):
+                if isinstance(test, model.RuleTest):
                     self.tests.append(test)
                 else:
                     yield from test
@@ -295,7 +286,7 @@ class _Target(msgspec.Struct):
                 continue
             name = statement.name.value if statement.name else None
             pattern, template = compiled
-            self.rewrites.append(Rewrite(self.number, name, pattern, statement.dialect, template, statement))
+            self.rewrites.append(model.Rewrite(self.number, name, pattern, statement.dialect, template, statement))
 
     def _add_list(self, statement: tree.ListStatement) -> Iterator[Diagnostic]:
         """Adds a list; one that has not changed is not read again."""
@@ -366,7 +357,7 @@ def bad_location(statement: tree.RewriteStatement) -> list[Diagnostic]:
     text = opening + marked("x") if action or (plain and compile_plain(template.value).holes) else opening
     code, advice = "bad-location", tree.LEADS_TO
     try:
-        reason = path_objection(unquote(tree.read_location(text).path))
+        reason = model.path_objection(unquote(tree.read_location(text).path))
     except tree.NoLocation as error:
         reason = str(error)
         if opening.startswith("http"):
@@ -420,11 +411,11 @@ def unknown_targets(documents: Iterable[tree.Document], names: Collection[str]) 
         yield Diagnostic("unknown-target", message, name.span, advice, fixes=fixes)
 
 
-def overruled_files(rule_sets: Iterable[RuleSet]) -> Iterator[Diagnostic]:
+def overruled_files(rule_sets: Iterable[model.RuleSet]) -> Iterator[Diagnostic]:
     """Yields a warning for each file whose rewrites have the sources of an earlier one, such as its own copy."""
     for rules in rule_sets:
-        first: dict[str, Rewrite] = {}
-        taken: dict[tuple[str, str], list[tuple[Rewrite, Rewrite]]] = {}
+        first: dict[str, model.Rewrite] = {}
+        taken: dict[tuple[str, str], list[tuple[model.Rewrite, model.Rewrite]]] = {}
         for rewrite in rules.rewrites:
             earlier = first.setdefault(rewrite.pattern.text, rewrite)
             files = earlier.span.source.name, rewrite.span.source.name

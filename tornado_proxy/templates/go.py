@@ -47,27 +47,7 @@ from gotemplate.template.program import Program, definitions
 from gotemplate.template.text import Number, go_string, runes
 from gotemplate.template.urls import canonical, header
 from tornado_proxy.semantics.request import Request, User
-from tornado_proxy.templates.go_data import (
-    ANY_USER,
-    DATA,
-    LISTED_TARGET,
-    PAGE_REQUEST,
-    request_facts,
-    root,
-    sample,
-    user_value,
-)
-from tornado_proxy.templates.template import (
-    PAGE_LIMITS,
-    AnyUser,
-    HeaderFields,
-    MissingValueError,
-    ObjectMetadata,
-    TargetData,
-    TargetKeyRewriteData,
-    trimmed,
-    unknown_group,
-)
+from tornado_proxy.templates import go_data, template
 
 
 class TemplateCheck:
@@ -75,7 +55,7 @@ class TemplateCheck:
 
     def __init__(self, parsed: ParsedTemplate, groups: Iterable[str], start: int = 0) -> None:
         names = frozenset(groups)
-        data = sample(names, RenderBudget(ENDLESS))
+        data = go_data.sample(names, RenderBudget(ENDLESS))
         fields = FieldCheck(parsed, data, "the data of a request", sprig.RESULTS, optional="User")
         self.reads_user = any(each.path[0] == "User" and not each.is_safe for each in fields.readings)
         self.mistakes: list[TemplateMistake] = []
@@ -88,7 +68,7 @@ class TemplateCheck:
                 case ("Groups", str() | bytes() as key, *_):
                     name = key if isinstance(key, str) else runes(key)
                     if name not in names:
-                        self.mistakes.append(unknown_group(name, each.start, each.end, names))
+                        self.mistakes.append(template.unknown_group(name, each.start, each.end, names))
                     elif each.start >= start:
                         references.add((each.start - start, each.end - start, name))
         self.mistakes += (*fields.mistakes, *fields.doubts)
@@ -105,28 +85,28 @@ class GoTemplate:
     _program: Program = field(compare=False, repr=False)
     helpers: tuple[str, ...] = field(default=(), repr=False)  # texts that define templates that it may call
 
-    def render(self, captures: Captures, data: TargetKeyRewriteData, *, marked: bool = False) -> str:
+    def render(self, captures: Captures, data: template.TargetKeyRewriteData, *, marked: bool = False) -> str:
         """Returns the text for one match, without line ends and with both ends trimmed; raises `RenderError`."""
         budget = RenderBudget(DEFAULT_LIMITS, marked=marked)
-        dot = root(captures, data, budget)
+        dot = go_data.root(captures, data, budget)
         try:
             written = self._program.execute(dot, budget)
         except go.ExecutionError as error:
             if absent := dot.source.request.absent:
                 # Go has an empty list for it, and no first element.
-                raise MissingValueError(f"missing `{runes(absent[-1])}`: {error}") from error
+                raise template.MissingValueError(f"missing `{runes(absent[-1])}`: {error}") from error
             raise
         try:
             text = written.decode()
         except UnicodeDecodeError:
             raise RenderError("the template cuts a character in two, so its result is not text") from None
-        return trimmed(text)
+        return template.trimmed(text)
 
 
 @cache
 def vocabulary() -> Vocabulary:
     """Returns the functions that rules may call."""
-    return sprig.vocabulary(data=DATA)
+    return sprig.vocabulary(data=go_data.DATA)
 
 
 def compile_template(text: str, names: Mapping[str, int], group_count: int, helpers: Sequence[str] = ()) -> GoTemplate:
@@ -210,7 +190,7 @@ class PageTemplate:
     _program: Program = field(compare=False, repr=False)
     doubts: tuple[PageMistake, ...] = field(default=(), compare=False, repr=False)
 
-    def render(self, data: Any, limits: RenderLimits = PAGE_LIMITS) -> str:
+    def render(self, data: Any, limits: RenderLimits = template.PAGE_LIMITS) -> str:
         """Returns the text of the page for Python data; raises `RenderError`, and `LimitError` beyond the limits."""
         budget = RenderBudget(limits)
         return runes(self._program.execute(value_of(data, budget), budget))
@@ -246,10 +226,10 @@ def value_of(value: Any, budget: RenderBudget) -> go.Value:
     if (maker := _MAKERS.get(type(value))) is not None:
         return maker(value, budget)
     if isinstance(value, Request):
-        facts = request_facts(value, budget)
+        facts = go_data.request_facts(value, budget)
         # A link needs the port, which `host` lacks because hosts are compared without it.
         facts.host = go_string(getattr(value, "authority", "")) or facts.host
-        return go.Struct(PAGE_REQUEST, facts)
+        return go.Struct(go_data.PAGE_REQUEST, facts)
     if isinstance(value, Mapping):
         return go.Map({go_string(str(key)): value_of(item, budget) for key, item in value.items()})
     if isinstance(value, BaseException):
@@ -259,7 +239,7 @@ def value_of(value: Any, budget: RenderBudget) -> go.Value:
     raise go.ExecutionError(f"`{type(value).__name__}` is not a value of a template")
 
 
-def _metadata(value: ObjectMetadata, budget: RenderBudget) -> go.Map:
+def _metadata(value: template.ObjectMetadata, budget: RenderBudget) -> go.Map:
     budget.spend(len(value.pairs))
     return go.Map({canonical(name.encode()): go_string(text) for name, text in value.pairs}, go.STRING_MAP)
 
@@ -284,11 +264,11 @@ _MAKERS: Mapping[type, Callable[[Any, RenderBudget], go.Value]] = {
     str: lambda value, _budget: go_string(value),
     **dict.fromkeys((list, tuple), lambda value, budget: go.Slice([value_of(item, budget) for item in value])),
     datetime: _time,
-    User: lambda value, _budget: user_value(value),
-    AnyUser: lambda value, _budget: go.Struct(ANY_USER, value),
-    HeaderFields: lambda value, budget: header(budget, value.pairs),
-    ObjectMetadata: _metadata,
-    TargetData: lambda value, _budget: go.Struct(LISTED_TARGET, value),
+    User: lambda value, _budget: go_data.user_value(value),
+    template.AnyUser: lambda value, _budget: go.Struct(go_data.ANY_USER, value),
+    template.HeaderFields: lambda value, budget: header(budget, value.pairs),
+    template.ObjectMetadata: _metadata,
+    template.TargetData: lambda value, _budget: go.Struct(go_data.LISTED_TARGET, value),
 }
 
 
@@ -325,7 +305,7 @@ def _convert_size(value: go.Value) -> int:
 
 
 _SIZE = calling.Parameter("int64", _convert_size, calling.INT.literal)
-_REQUEST = calling.struct_of(PAGE_REQUEST.name)
+_REQUEST = calling.struct_of(go_data.PAGE_REQUEST.name)
 
 
 def _now() -> Moment:
@@ -337,10 +317,10 @@ def _scheme(request: go.Struct) -> bytes:
 
 
 def _host(request: go.Struct) -> go.Value:
-    return PAGE_REQUEST.getters[b"Host"](request.source)
+    return go_data.PAGE_REQUEST.getters[b"Host"](request.source)
 
 
-_REQUEST_URI = PAGE_REQUEST.getters[b"RequestURI"]
+_REQUEST_URI = go_data.PAGE_REQUEST.getters[b"RequestURI"]
 
 
 def _template_of_text(run: Run, dot: go.Value, arguments: Sequence[Evaluate]) -> go.Value:
@@ -377,4 +357,4 @@ PAGE_FUNCTIONS: Mapping[str, calling.Function] = {
 @cache
 def page_vocabulary() -> calling.Vocabulary:
     """Returns the functions that pages may call."""
-    return sprig.vocabulary(PAGE_FUNCTIONS, DATA)
+    return sprig.vocabulary(PAGE_FUNCTIONS, go_data.DATA)

@@ -7,7 +7,8 @@ from go_programs import failure, rendered
 from gotemplate.sprig import REFUSED
 from gotemplate.sprig.basics import RANDOM
 from gotemplate.template.errors import LimitError, RenderError, RenderLimits, TemplateMistake
-from tornado_proxy.templates.go import PAGE_LIMITS, compile_page, compile_template
+from tornado_proxy.templates.go import compile_page, compile_template
+from tornado_proxy.templates.template import PAGE_LIMITS
 
 
 def test_a_template_may_fail_with_its_own_message():
