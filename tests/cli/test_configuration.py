@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from jsonschema import validate
+from report_schemas import check_report
 from scripted_s3 import error_reply, reply, scripted_s3
 
 from tornado_proxy.cli.main import main
@@ -176,7 +176,6 @@ targets:
 """
 EMPTY = reply(200, b"<ListBucketResult></ListBucketResult>")
 MISSING = reply(404)
-SCHEMA = Path(__file__).parents[2] / "docs" / "schemas" / "probe.json"
 
 
 @pytest.fixture
@@ -219,7 +218,7 @@ def test_the_json_report_obeys_its_schema(command, configure, closed_url):
     configure(closed_url)
     result = command("probe", "--config", "proxy.yaml", "--format", "json")
     report = json.loads(result.out)
-    validate(report, json.loads(SCHEMA.read_text(encoding="utf-8")))
+    check_report(report, "probe")
     assert (result.status, report["targets"][0]["problem"]["code"]) == (1, "unreachable")
 
 

@@ -8,10 +8,8 @@ from pathlib import Path
 
 import pytest
 from administering import service
-from jsonschema import validate
+from report_schemas import check_report
 from scripted_s3 import error_reply, reply, scripted_s3
-
-SCHEMA = Path(__file__).parents[2] / "docs" / "schemas" / "diff.json"
 
 OLD = 'target site {\n    rewrite `^/a/(.*)$` -> "/one/$1"\n}\n'
 NEW = 'target site {\n    rewrite `^/a/(.*)$` -> "/two/$1"\n}\n'
@@ -209,7 +207,7 @@ def test_a_refusal_of_s3_is_not_a_missing_object(command, two_configurations, mo
         _probing(monkeypatch, s3.url)
         result = command(*two_configurations, "--probe", "--format", "json")
     report = json.loads(result.out)
-    validate(report, json.loads(SCHEMA.read_text(encoding="utf-8")))
+    check_report(report, "diff")
     ((problem, count),) = [(each["problem"], each["keys"]) for each in report["new_keys"]["unknown"]]
     assert (count, report["new_keys"]["missing"]) == (3, [])
     assert problem == "`s3:GetObject` is not permitted, which S3 also says of missing keys without `s3:ListBucket`"
@@ -288,7 +286,7 @@ def test_what_a_service_does_not_keep_is_said(live):
     """The query may decide."""
     report = live(r'rewrite `^/(?P<name>[a-z]+)$` -> jinja "/{{ request.query.v or groups.name }}"', "--format", "json")
     document = json.loads(report.out)
-    validate(document, json.loads(SCHEMA.read_text(encoding="utf-8")))
+    check_report(document, "diff")
     assert (document["not_known"], document["changed"]["total"], report.status) == (3, 0, 0)
 
 

@@ -1,13 +1,11 @@
-import json
 from collections import Counter
-from pathlib import Path
 from urllib.parse import quote
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from jsonschema import Draft202012Validator
 from msgspec.structs import replace
+from report_schemas import check_report
 from rule_sites import requests, site
 
 from tornado_proxy.config.actions import Actions, GetAction, PutAction
@@ -93,8 +91,6 @@ def test_the_comparison_agrees_with_two_simulations(old, new, key):
     assert bool(comparer.compare(requests(key)).groups) == differs
 
 
-SCHEMA = Path(__file__).parents[2] / "docs" / "schemas" / "diff.json"
-
 OLD_RULES = 'rewrite press `^/press/(.*)$` -> "/one/$1"'
 NEW_RULES = 'rewrite press `^/press/(.*)$` -> "/two/$1"\nrewrite `^/dots$` -> "/../x"'
 
@@ -125,7 +121,7 @@ def test_no_key_ends_the_markdown_block(text):
 def test_the_json_report_obeys_its_schema():
     """`docs/schemas/diff.json` describes keys, refusals, and rewrites on one side only."""
     report = to_json(_report("/press/a", "/dots", "/else"))
-    Draft202012Validator(json.loads(SCHEMA.read_text())).validate(report)
+    check_report(report, "diff")
     expected = [("press", 1), (None, 2)]
     assert [(group["old"] and group["old"]["name"], group["new"]["number"]) for group in report["groups"]] == expected
     assert report["groups"][1]["examples"][0]["new"] == {

@@ -1,12 +1,10 @@
-import json
-from pathlib import Path
 from textwrap import dedent
 from xml.etree.ElementTree import fromstring
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from jsonschema import Draft202012Validator
+from report_schemas import check_report
 from rule_sites import rule_sets
 
 from gotemplate.regexp.matching import compile_pattern
@@ -69,9 +67,6 @@ def test_coverage_without_rewrites_is_complete():
     assert TestRun("site", (), ()).coverage == 100
 
 
-SCHEMA = Path(__file__).parents[2] / "docs" / "schemas" / "test.json"
-
-
 def _run_statements(statements):
     return run_tests(rule_sets(f"target site {{\n{statements}\n}}").values(), {})
 
@@ -109,10 +104,9 @@ def test_a_failure_has_a_message_of_one_line():
 
 def test_the_json_report_obeys_its_schema():
     """`docs/schemas/test.json` describes passed and failed tests, with coverage and without."""
-    validator = Draft202012Validator(json.loads(SCHEMA.read_text()))
     run = _run_statements('rewrite x `^/a$` -> "/b"\nrewrite `^/c$` -> "/d"\ntest "/a" -> "/b"\ntest "/e" -> error')
     for coverage in (False, True):
-        validator.validate(to_json(run, coverage=coverage))
+        check_report(to_json(run, coverage=coverage), "test")
 
 
 NOWHERE = Span(SourceFile("", ""), 0, 0)
