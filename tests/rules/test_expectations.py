@@ -2,11 +2,10 @@ from __future__ import annotations
 
 import pytest
 from loaded_rules import rules_of
-from rule_texts import document, statement
+from rule_texts import statement
 
 from tornado_proxy.rules.diagnostic import Safety
 from tornado_proxy.rules.expectations import compile_test, evaluate, failure
-from tornado_proxy.rules.loading import RuleFile, compile_documents, compile_rule_files
 from tornado_proxy.rules.model import RuleTest, UserRequired
 from tornado_proxy.rules.tree import Verdict
 from tornado_proxy.semantics.request import User
@@ -135,9 +134,8 @@ RULES = r"""
 
 
 def _outcome(test, target=None):
-    compiled = compile_documents([document(f"target site {{ {RULES} test {test} }}")])
-    rule_set = compiled.rule_sets["site"]
-    return evaluate(rule_set, rule_set.tests[0], target)
+    rules = rules_of(f"{RULES} test {test}")
+    return evaluate(rules, rules.tests[0], target)
 
 
 def test_unchanged_means_that_no_rewrite_matched():
@@ -175,12 +173,6 @@ MOVED = 'redirect 301 "/b%20c"'
 DOTS = "`/dots` is refused (the result contains a `.` or `..` segment)"
 
 
-def _failure(test):
-    loaded = compile_rule_files([RuleFile("site.rules", f"target site {{\n{TESTED}{test}\n}}".encode())])
-    rules = loaded.rule_sets["site"]
-    return failure(evaluate(rules, rules.tests[0]))
-
-
 @pytest.mark.parametrize(
     ("test", "message", "replacement"),
     [
@@ -199,7 +191,8 @@ def _failure(test):
 )
 def test_the_message_states_the_actual_result(test, message, replacement):
     """The fix, which is only displayed, expects it; the place is the expectation."""
-    said = _failure(test)
+    rules = rules_of(TESTED + test)
+    said = failure(evaluate(rules, rules.tests[0]))
     assert (said.code, said.message) == ("failing-test", message)
     assert [(fix.edits[0].text, fix.safety) for fix in said.fixes] == [(replacement, Safety.DISPLAY)]
     assert said.span.text == test.rpartition("-> ")[2]

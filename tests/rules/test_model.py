@@ -5,14 +5,13 @@ from typing import get_args
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from loaded_rules import rules_of
 from rule_sites import rule_sets
-from rule_texts import document
 
 from gotemplate.limits import LONGEST_KEY
 from gotemplate.regexp.automaton import is_valid_key
 from tornado_proxy.rules.expectations import evaluate
 from tornado_proxy.rules.limits import LONGEST_OBJECT_KEY
-from tornado_proxy.rules.loading import compile_documents
 from tornado_proxy.rules.model import (
     InvalidResult,
     KeyFolding,
@@ -130,13 +129,6 @@ def test_the_taker_of_a_key_is_the_first_rewrite_that_matches():
     assert rules.taker("a") is None
 
 
-def rule_set(statements):
-    """Returns the compiled rules of a target, which must have no mistake."""
-    compiled = compile_documents([document(f"target site {{\n{statements}\n}}")])
-    assert compiled.diagnostics == ()
-    return compiled.rule_sets["site"]
-
-
 @pytest.mark.parametrize(
     ("template", "key", "method", "result"),
     [
@@ -152,7 +144,7 @@ def rule_set(statements):
 )
 def test_slashes_are_added_and_kept(template, key, method, result):
     """A leading slash is added, a directory stays a directory, and repeated slashes stay."""
-    assert rule_set(f'rewrite `^/a/?$` -> "{template}"').rewrite(key, method=method).key == result
+    assert rules_of(f'rewrite `^/a/?$` -> "{template}"').rewrite(key, method=method).key == result
 
 
 @pytest.mark.parametrize(
@@ -168,7 +160,7 @@ def test_slashes_are_added_and_kept(template, key, method, result):
 def test_a_result_that_is_not_a_valid_key_is_refused(template, message, result):
     """The result of a template is checked as the path of a request is."""
     with pytest.raises(InvalidResult) as caught:
-        rule_set(f"rewrite bad `^/a$` -> {template}").rewrite("/a")
+        rules_of(f"rewrite bad `^/a$` -> {template}").rewrite("/a")
     assert (str(caught.value), caught.value.result, caught.value.rewrite.label) == (message, result, "bad")
 
 
@@ -184,7 +176,7 @@ def test_a_result_that_is_not_a_valid_key_is_refused(template, message, result):
 def test_a_template_that_reads_a_value_of_the_client_needs_it(template, message):
     """A header or a query parameter that was not sent is the client's error."""
     with pytest.raises(ValueRequired) as caught:
-        rule_set(f"rewrite `^/a$` -> {template}").rewrite("/a")
+        rules_of(f"rewrite `^/a$` -> {template}").rewrite("/a")
     assert message in str(caught.value)
     assert caught.value.status == 400
 
@@ -199,7 +191,7 @@ def test_a_template_that_reads_a_value_of_the_client_needs_it(template, message)
 )
 def test_a_template_that_fails_otherwise_is_no_error_of_the_client(template):
     with pytest.raises(TemplateFailed):
-        rule_set(f"rewrite `^/a$` -> {template}").rewrite("/a")
+        rules_of(f"rewrite `^/a$` -> {template}").rewrite("/a")
 
 
 @pytest.mark.parametrize(
@@ -218,13 +210,13 @@ def test_a_template_that_fails_otherwise_is_no_error_of_the_client(template):
 )
 def test_a_test_may_expect_the_key_of_an_address_that_is_tried(statement, passed):
     """What a target tries, its tests know; a request that is refused tries nothing."""
-    rules = rule_set(f"rewrite `^/feed$` -> `/feeds/all.xml`\nrewrite `^/bad$` -> `/../x`\n{statement}")
+    rules = rules_of(f"rewrite `^/feed$` -> `/feeds/all.xml`\nrewrite `^/bad$` -> `/../x`\n{statement}")
     target = TargetData("site", mount_paths=("/m/",), try_files=("$path", "$path.html", "/index.html"))
     assert evaluate(rules, rules.tests[0], target).passed is passed
 
 
 def test_a_template_that_reads_a_user_needs_one():
-    rules = rule_set('rewrite `^/home` -> jinja "/users/{{ user.username }}"')
+    rules = rules_of('rewrite `^/home` -> jinja "/users/{{ user.username }}"')
     assert rules.rewrite("/home", user="ann").key == "/users/ann"
     with pytest.raises(UserRequired, match=r"reads `user.username`, but nobody is signed in"):
         rules.rewrite("/home")
@@ -232,7 +224,7 @@ def test_a_template_that_reads_a_user_needs_one():
 
 @given(st.text(max_size=8), st.text(st.characters(exclude_categories=["Cs"]), max_size=8))
 def test_a_result_is_a_valid_key_for_any_user_and_key(username, name):
-    rules = rule_set("rewrite `(?s)^/(.*)$` -> jinja `/{{ user.username }}/{{ groups[1] }}`")
+    rules = rules_of("rewrite `(?s)^/(.*)$` -> jinja `/{{ user.username }}/{{ groups[1] }}`")
     try:
         key = rules.rewrite(f"/{name}", user=username).key
     except InvalidResult:

@@ -45,10 +45,12 @@ _FRAGMENTS = st.sampled_from(
         *("target", "rewrite", "test", "{", "}", "->", "`", '"', "'", "`a`", '"b"', "# c\n", "\n", " ", "\n    "),
         *("as", "method", "header", "unchanged", "error", "jinja", "go", "rewrit", "tagret", "=>", "=", ";", "//"),
         *("/*", "*/", "--", "\\", "\\.", "name", "^/a(.*)$", "{{", "}}", "\0", "\r", "\r\n", "\u00a0", "\ufeff", "a@b"),
-        *(":", ",", "“a”", "'a'", "\ud800", "\u200b", "location /x {", "user-groups"),
+        *(":", ",", "“a”", "'a'", "\ud800", "\u200b", "user-groups", "/b", "x", '"/{{"', '{"a":', "rewrite ^/a /b;"),
+        *("RewriteRule", "RewriteCond x", "targets:", "- source: x", "server {", "location /x {", "return 301;"),
     ]
 )
-_NEARLY_RULES = st.lists(_FRAGMENTS, max_size=30).map("".join)
+_SEPARATED = st.tuples(_FRAGMENTS, st.sampled_from(["", " ", "\n"])).map("".join)
+_NEARLY_RULES = st.lists(_SEPARATED, max_size=30).map("".join)
 
 
 def test_keywords_are_valid_names():

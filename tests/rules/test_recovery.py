@@ -1,8 +1,6 @@
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from rule_texts import messages, messages_and_help, parsed, parsed_sources_and_keys
 
 from tornado_proxy.rules.diagnostic import render
@@ -127,22 +125,6 @@ def test_similar_lines_are_not_reported_as_foreign(text):
 def test_text_behind_foreign_text_is_read_once(text):
     """Reading continues behind foreign text on the same line, and ends."""
     assert messages(text)
-
-
-_PIECES = [
-    *(
-        "target", "s", "{", "}", "rewrite", "^/a", "/b", "last", ";", "`^/a`", "->", "jinja", "test", '"/a"', "#",
-        "`", ":",
-    ),
-    *("RewriteRule", "RewriteCond x", "targets:", "- source: x", "server {", "location /a {", '"/{{"', "x", "\r", "\n"),
-    *("return 301;", '{"a":', "header", "rewrite ^/a /b;"),
-]  # fmt: skip
-
-
-@given(st.lists(st.tuples(st.sampled_from(_PIECES), st.sampled_from(["", " ", "\n"])), max_size=25))
-def test_any_mixture_of_pieces_is_read(pieces):
-    """Reading ends without an exception for any mixture of rules and foreign lines."""
-    parsed("".join(map("".join, pieces)))
 
 
 def test_marks_of_a_merge_conflict_are_reported():
