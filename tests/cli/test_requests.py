@@ -87,7 +87,6 @@ CONFIGURED = ("--config", "proxy.yaml", "--host", "www.example.com")
     ],
 )  # fmt: skip
 def test_a_refusal_is_explained_with_status_0(explain, words, line):
-    """The explanation names the status and the reason of the refusal."""
     status, printed, _ = explain(*words)
     assert status == 0
     assert line in printed.splitlines()
@@ -111,7 +110,6 @@ def test_a_refusal_is_explained_with_status_0(explain, words, line):
     ],
 )  # fmt: skip
 def test_options_describe_the_request(explain, words, line):
-    """Address, method, host, file name and user come from the options."""
     status, printed, errors = explain(*words)
     assert (status, errors) == (0, "")
     assert line in printed.splitlines()

@@ -20,7 +20,6 @@ def test_enabled_methods_are_listed(actions, methods):
 
 
 def test_actions_are_read():
-    """Each action can be enabled, and GET and PUT have a configuration."""
     text = """\
 actions:
   GET:

@@ -348,7 +348,6 @@ def test_several_resources_together_may_hide_a_resource():
     ],
 )
 def test_a_reachable_resource_has_no_warning(first, second):
-    """A resource that some request reaches has no warning."""
     assert _codes_and_messages(f"{first}, {WHITE_LIST}", f"{second}, {STAFF}") == []
 
 
@@ -363,7 +362,6 @@ def test_open_reads_have_no_warning():
 
 
 def test_a_disabled_method_needs_no_resource():
-    """A disabled method without a resource has no warning."""
     assert (
         _codes_and_messages(
             f"path: /**, methods: [PUT], {STAFF}", actions="{GET: {enabled: false}, PUT: {enabled: true}}"

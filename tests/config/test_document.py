@@ -150,7 +150,6 @@ def test_an_alias_is_the_node_of_its_anchor():
 
 @given(st.text(alphabet="ab:-?[]{}#&*!|>'\"%@`,\\ \n\t\r0.~<é😀\x85\u2028\ufeff\x00", max_size=60))
 def test_any_text_has_nodes_or_faults(text):
-    """Composing any text gives nodes or faults, and never raises."""
     composed = compose(text)
     assert composed.whole or composed.faults
 
@@ -176,7 +175,6 @@ def _root(text):
 
 
 def test_the_first_of_two_equal_keys_counts():
-    """A mapping with a duplicate key has its first value."""
     assert _root("a: 1\na: 2").fields["a"].value.data == 1
 
 

@@ -29,7 +29,6 @@ def test_options_have_the_defaults_of_the_settings():
 
 
 def test_listeners_are_read():
-    """Both listeners have an address and a port, and the server has a grace period."""
     text = "server: {listenAddr: '', port: 0, gracePeriod: 1m}\ninternalServer: {listenAddr: '::1', port: 1}\n"
     parsed = settings(text + MINIMAL)
     assert (parsed.server, parsed.internal_server) == (Server("", 0, grace_period=60.0), InternalServer("::1", 1))
@@ -44,14 +43,12 @@ def test_limits_are_read():
 
 
 def test_log_and_s3_are_read():
-    """The log has a level and a format, and S3 a number of threads."""
     parsed = settings("log: {level: debug, format: json}\ns3: {threads: 4}\n" + MINIMAL)
     assert (parsed.log, parsed.s3) == (Log("debug", "json"), S3Pool(4))
 
 
 @pytest.mark.parametrize("name", ["staff", "1", "a b"])
 def test_providers_are_read_by_name(name):
-    """A provider of basic authentication has a name and a realm."""
     parsed = settings(f"authProviders: {{basic: {{'{name}': {{realm: Files}}}}}}\n{MINIMAL}")
     assert parsed.basic_providers == (BasicProvider(name, "Files"),)
 
@@ -103,7 +100,6 @@ def test_a_mount_is_read(text, mount):
 
 
 def test_a_bucket_is_read():
-    """Each option of a bucket is normalized."""
     bucket = _bucket(
         "prefix: /folder1, leadingSlash: true, region: eu-west-1, s3ForcePathStyle: true, s3ListMaxKeys: 50, caPath: ca.pem, "
         "connectTimeout: 1s, readTimeout: 2s, maxAttempts: 5, partSize: 16MiB"

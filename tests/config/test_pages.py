@@ -38,7 +38,6 @@ def test_pages_of_a_target_may_be_in_its_bucket():
     ],
 )
 def test_an_invalid_page_is_reported(page, code, message):
-    """Statuses, headers and paths are checked at load."""
     assert codes_and_messages(f"{TARGETS}templates: {{put: {page}}}\n") == [(code, message)]
 
 

@@ -55,7 +55,6 @@ def test_a_policy_server_for_users_with_passwords_is_read():
     "server", ["", "server: {ssl: {selfSignedHostnames: [a]}}\n", "server: {ssl: {enabled: false}}\n"]
 )
 def test_sign_in_by_certificates_needs_client_auth(server):
-    """Sign-in by certificates has a diagnostic if clients are not asked for a certificate."""
     diagnostics = compiled(server + CERTIFICATE + _resource("provider: devices")).diagnostics
     assert [diagnostic.message for diagnostic in diagnostics] == [
         "nobody can sign in by certificates: clients are not asked for one"

@@ -60,13 +60,11 @@ def test_text_is_escaped_for_its_string(string, expected):
 
 @pytest.mark.parametrize(("string", "text"), [("`/`", "`"), ("`/`", "\r"), ('"/"', "\n")])
 def test_text_that_a_string_cannot_contain_has_no_edit(string, text):
-    """A text that the kind of string can't contain gives no edit."""
     (statement,) = _statements(f"rewrite `^/$` -> {string}")
     assert inserted(statement.template, 0, text) == ()
 
 
 def test_a_string_without_a_source_has_no_edit():
-    """A literal that was not read from a file can't be edited."""
     (statement,) = _statements("rewrite `^/$` -> `/`")
     assert reworded(Literal("/", statement.span), 0, 1, "x") == ()
 

@@ -133,7 +133,6 @@ def test_a_file_that_is_not_text_stays():
 
 
 def test_a_fix_that_would_break_the_file_is_not_applied():
-    """A fix never leaves a file with more mistakes."""
     text = block("rewrite `^/a$` -> `/{{ printf 'x' }}`\ntest `/a` -> error").encode()
     result = _fixed(text)
     assert (result.files[0].data, result.count) == (text, 0)

@@ -49,7 +49,6 @@ def test_globs_match_paths_relative_to_the_settings(glob, hidden, tmp_path):
 
 @pytest.mark.parametrize("word", ["unescaped-dot", "security", "all"])
 def test_names_categories_and_all_are_words(word):
-    """The names of checks, the categories and `all` can be selected."""
     assert read_words([word], CHECKS) == {word}
 
 
@@ -61,7 +60,6 @@ def test_names_categories_and_all_are_words(word):
     ],
 )
 def test_an_unknown_word_is_refused(word, message):
-    """The message suggests the similar word."""
     with pytest.raises(UnknownWord) as raised:
         read_words(["all", word], CHECKS)
     assert str(raised.value) == message
@@ -149,7 +147,6 @@ def test_pyproject_without_the_table_is_skipped(tmp_path, text):
     ],
 )  # fmt: skip
 def test_a_mistake_names_file_and_setting(tmp_path, text, message):
-    """The message names the file and the setting, and states which values are valid."""
     with pytest.raises(SettingsMistake) as raised:
         _settings(tmp_path, text)
     assert message in str(raised.value)
@@ -179,7 +176,6 @@ def test_an_invalid_tool_is_a_mistake(tmp_path):
 
 
 def test_an_unreadable_file_is_a_mistake(tmp_path):
-    """A file that is not text, or a directory in its place, is reported instead of being skipped."""
     path = tmp_path / "tornado-proxy.toml"
     path.write_bytes(b"\xff")
     with pytest.raises(SettingsMistake, match="cannot be read: 'utf-8' codec"):

@@ -95,7 +95,6 @@ def test_an_allowance_elsewhere_silences_nothing(text):
 
 
 def test_mistakes_cannot_be_allowed():
-    """Syntax errors and compile errors are reported despite allowances."""
     text = "# allow-file: bad-source\ntarget site {\nrewrite `(` -> `/b`\n}"
     assert _codes(text) == ["unused-allowance", "bad-source"]
 

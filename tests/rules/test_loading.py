@@ -181,7 +181,6 @@ def test_a_special_file_is_refused_if_rules_are_read_again(tmp_path):
 
 
 def test_a_path_that_is_too_long_is_reported(tmp_path):
-    """A directory whose path is too long for the system is reported."""
     _write("r/a.rules")
     directory = os.open("r", os.O_RDONLY)
     for _ in range(20):
@@ -195,7 +194,6 @@ def test_a_path_that_is_too_long_is_reported(tmp_path):
 
 
 def test_a_file_that_is_not_utf_8_is_reported_and_the_others_compiled():
-    """A file that isn't UTF-8 has a diagnostic, and the other files are compiled."""
     _write("r/b.rules")
     Path("r/a.rules").write_bytes(b"target \xff {}")
     loaded = compile_rule_files(read_rule_files([Path("r")]).files)
@@ -245,7 +243,6 @@ def test_two_rewrites_of_a_target_cannot_have_one_name():
 
 
 def test_rewrites_of_different_targets_may_have_one_name():
-    """A name must be unique within its target only."""
     assert _compiled('target a { rewrite n `1` -> "/" } target b { rewrite n `1` -> "/" }').diagnostics == ()
 
 

@@ -60,7 +60,6 @@ def test_a_refused_function_has_a_reason(name):
 
 
 def test_no_function_is_both_available_and_refused():
-    """The tables of available and refused functions do not overlap."""
     assert not set(REFUSED) & set(vocabulary().functions)
 
 

@@ -29,7 +29,6 @@ def _quoted(text):
 
 
 def test_the_table_lists_exactly_the_functions():
-    """The documentation lists exactly the functions that a rule may call."""
     table = "".join(line for line in _section("Functions").splitlines() if line.startswith("|"))
     assert _quoted(table) == set(vocabulary().functions)
 
@@ -41,7 +40,6 @@ def test_the_table_lists_the_refused_functions():
 
 
 def test_every_field_and_method_is_documented():
-    """The documentation names each field and method of every type."""
     types = (ROOT, REQUEST, URL, USERINFO, TARGET, BUCKET, MOUNT, HEADER, VALUES, *USERS.values())
     names = {name.decode() for data_type in types for name in (*getattr(data_type, "getters", ()), *data_type.methods)}
     words = set(re.findall(r"\w+", _section("Data")))
@@ -58,7 +56,6 @@ def test_every_field_and_method_is_documented():
     ],
 )
 def test_the_methods_of_values_are_listed(of, types):
-    """The documentation lists exactly the methods of the values that functions make."""
     (methods,) = re.findall(rf"^\| {of} \| (.*) \|$", _section("Data"), re.MULTILINE)
     assert all(_quoted(methods) == {name.decode() for name in each.methods} for each in types)
 
@@ -71,13 +68,11 @@ def test_the_methods_of_a_version_are_listed():
 
 @pytest.mark.parametrize("kind", sorted(USERS))
 def test_the_fields_of_each_kind_of_user_are_listed(kind):
-    """The documentation lists exactly the fields of each kind of user."""
     (fields,) = [fields for name, *rest in _rows(_section("Data")) for fields in rest if name == f"`{kind}`"]
     assert _quoted(fields) == {name.decode() for name in USERS[kind].getters}
 
 
 def test_the_limits_are_documented():
-    """The documentation has the value of each limit, in order."""
     numbers = [int(number) for number in re.findall(r"^\| (\d+) \|", _section("Limits"), re.MULTILINE)]
     limits = RenderLimits()
     assert numbers == [

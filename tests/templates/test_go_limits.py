@@ -103,7 +103,6 @@ def test_a_function_is_charged_for_any_arguments(name):
 
 
 def test_each_name_of_a_path_is_charged():
-    """Each name of a long path costs a step."""
     path = "$d" + ".a" * 10_000
     text = '{{$d := dict}}{{$_ := set $d "a" $d}}{{range until 4000}}{{$_ = ' + path + "}}{{end}}"
     assert _ends_in_time(text)
@@ -158,7 +157,6 @@ def test_each_name_of_a_path_is_charged():
     ],
 )
 def test_hostile_templates_exceed_a_limit(text):
-    """A template that multiplies work or memory exceeds a limit."""
     with pytest.raises(LimitError):
         Program(text, HELM).execute(json_value("/a long key " * 8), RenderBudget(RenderLimits()))
 

@@ -40,7 +40,6 @@ def test_messages_of_jinja_are_reworded(message, expected, help):
     ],
 )
 def test_a_syntax_error_has_its_place(text, start, end, message):
-    """The place of a syntax error is that of the token in its message."""
     with pytest.raises(TemplateMistake) as caught:
         parse(ENVIRONMENT, text)
     assert (str(caught.value), caught.value.offset, caught.value.end) == (message, start, end)

@@ -44,7 +44,6 @@ from tornado_proxy.templates.jinja_values import FILTERS, LIMITS, TESTS, TEXT_ME
     ],
 )
 def test_filters_have_the_results_of_jinja(text, result):
-    """A filter has the arguments and results in the documentation of Jinja."""
     assert rendered(text) == result
 
 
@@ -122,7 +121,6 @@ def test_tests_charge_for_the_values_that_they_read():
 
 
 def test_every_test_is_one_of_jinja():
-    """Every test has a name and the meaning of Jinja."""
     assert set(TESTS) <= set(tests.TESTS)
 
 

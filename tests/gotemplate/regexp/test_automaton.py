@@ -62,12 +62,10 @@ def test_a_large_expression_is_not_treatable_but_has_a_tree():
     "text", [r"/\.", r"/a/\.\./b", r"\n", r"a\nb", r"[\x00-\x1f]+", r"(?:\n|\t)", "/" + "a{1000}" * 2]
 )
 def test_an_invalid_key_is_not_guessed(text):
-    """There is no guess if the guessed text is not a valid key."""
     assert guess(_tree(text)) is None
 
 
 def test_a_portion_is_limited():
-    """A portion cannot spend more than its own steps of a budget."""
     budget = Budget(10)
     with pytest.raises(Exhausted):
         budget.portion(5).spend(6)

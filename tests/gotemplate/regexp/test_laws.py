@@ -153,7 +153,6 @@ def test_a_list_has_the_reachability_of_its_members(languages):
 
 @given(st.lists(LANGUAGES, max_size=5))
 def test_pairs_of_a_list_are_those_that_overlap(languages):
-    """The pairs of a list are exactly those with a key of both, and their keys belong to both."""
     pairs = {
         (one, other): key
         for one, other, key in overlaps(

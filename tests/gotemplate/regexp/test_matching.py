@@ -273,7 +273,6 @@ def _expanded(vector):
 
 @pytest.mark.parametrize("vector", EXPANSIONS, ids=lambda vector: vector["id"])
 def test_expansions_are_those_of_go(vector):
-    """A text has every recorded result of Go's Expand and ReplaceAll."""
     assert (_expanded if vector["mode"] == "expand" else _replaced)(vector) == vector["expect"]
 
 

@@ -192,11 +192,9 @@ def test_longer_group_openings_come_first():
     "table", [parser._FLAGS_ELSEWHERE, parser._ESCAPES, parser._ESCAPES_IN_CLASS], ids=["flags", "escapes", "in class"]
 )
 def test_help_has_no_full_stop(table):
-    """The help of every table has no full stop at its end."""
     assert [text for text in table.values() if text.endswith(".")] == []
 
 
 def test_escapes_and_flags_of_go_have_no_help():
-    """The tables of help have no escape or flag that Go supports."""
     assert not set(parser._ESCAPES) & set("AbBzQdDsSwWpPafnrtvx01234567")
     assert not set(parser._FLAGS_ELSEWHERE) & set("imsU")

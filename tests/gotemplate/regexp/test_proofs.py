@@ -279,13 +279,11 @@ def test_pairs_are_reported_with_a_key():
 
 
 def test_different_prefixes_and_suffixes_cost_no_steps():
-    """Pairs with different literal prefixes or suffixes are not searched."""
     texts = [f"^/{number}/" for number in range(100, 300)] + [rf"^/a.*\.{number}$" for number in range(100, 300)]
     assert _overlaps(*texts, steps=1) == []
 
 
 def test_untreatable_sources_are_in_no_pair():
-    """Pairs with an untreatable source are skipped, and the others are reported."""
     assert _overlaps("(?=a)", "^/a", "a{900}b{900}c{900}$", "^/") == [Overlap(1, 3, "/a")]
 
 

@@ -65,7 +65,6 @@ def test_calculated_integers_are_int64():
     ],
 )
 def test_calculations_that_panic_in_go_fail(call, message):
-    """A division by zero and a decimal of NaN or infinity are errors."""
     assert failure(f"{{{{ {call} }}}}").startswith(message)
 
 
@@ -108,7 +107,6 @@ def test_a_shuffled_text_has_the_same_characters():
 
 @pytest.mark.parametrize("text", ["{{ randInt 3 3 }}", "{{ randInt 3 1 }}", "{{ randBytes -1 }}"])
 def test_what_panics_in_go_fails(text):
-    """An empty range and a negative number of bytes have no result."""
     with pytest.raises(RenderError):
         _rendered(text)
 

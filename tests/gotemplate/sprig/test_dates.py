@@ -11,7 +11,6 @@ DAY = '(toDate "2006-01-02" "2020-02-29")'
 
 
 def test_months_and_durations_have_types_of_their_own():
-    """The type of a month is time.Month, and that of a duration is time.Duration."""
     assert rendered(f'{{{{ printf "%d %T" {DAY}.Month {DAY}.Month }}}}') == "2 time.Month"
     assert rendered(f'{{{{ printf "%T" ({DAY}.Sub {DAY}) }}}}') == "time.Duration"
 
@@ -58,7 +57,6 @@ SECOND = 10**9
     ],
 )
 def test_durations_are_read(text, nanoseconds):
-    """A duration is a row of numbers with units."""
     assert parse_duration(text) == nanoseconds
 
 
@@ -88,7 +86,6 @@ def test_invalid_durations_are_refused(text):
     ],
 )
 def test_durations_are_written(nanoseconds, text):
-    """A duration below a second has a smaller unit."""
     assert format_duration(nanoseconds) == text
 
 

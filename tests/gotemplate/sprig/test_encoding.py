@@ -109,13 +109,11 @@ def test_json_is_read(text, value):
 
 @pytest.mark.parametrize("text", ["", "{", "nope", "NaN", "[Infinity]", "01", '"\n"', "[1,]", "{'a': 1}"])
 def test_invalid_json_is_nil_or_fails(text):
-    """The function `fromJson` returns nil for invalid JSON, and `mustFromJson` fails."""
     assert rendered("{{ fromJson .t }}", {"t": text}) == "<no value>"
     assert failure("{{ mustFromJson .t }}", {"t": text}).startswith("invalid JSON")
 
 
 def test_a_number_out_of_range_is_zero_or_fails():
-    """The function `fromJson` reads a number out of range as zero, and `mustFromJson` fails."""
     assert rendered("{{ fromJson .t }}", {"t": "[1, -1e999, 2]"}) == "[1 0 2]"
     assert "1e999 is out of range" in failure("{{ mustFromJson .t }}", {"t": "1e999"})
 

@@ -109,7 +109,6 @@ def test_structures_are_replaced_as_a_whole(target, source, merged, overwritten)
     ],
 )  # fmt: skip
 def test_dictionary_functions_that_panic_in_go_fail(call, message):
-    """Values that aren't dictionaries, and changes of a nil dictionary, are errors."""
     assert failure(SETUP + f"{{{{ {call} }}}}").startswith(message)
 
 

@@ -28,7 +28,6 @@ DOT = "data is read with a dot before its name"
     ],
 )
 def test_an_unknown_name_is_reported_with_a_reason(name, message, help):
-    """A name that isn't a function is refused, misspelled, or a keyword in the wrong place."""
     mistake = VOCABULARY.unknown(name, 7)
     assert (str(mistake), mistake.help) == (message, help)
     assert (mistake.offset, mistake.end) == (7, 7 + len(name))

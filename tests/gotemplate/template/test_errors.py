@@ -5,7 +5,6 @@ from gotemplate.template.errors import DEFAULT_LIMITS, LimitError, RenderBudget,
 
 
 def test_the_steps_of_a_budget_are_limited():
-    """The last step of a budget may be spent, and one more raises an exception."""
     render_budget = budget(steps=3)
     render_budget.spend(3)
     with pytest.raises(LimitError, match="more than 3 steps"):
@@ -33,7 +32,6 @@ def test_lists_are_charged_by_their_length():
 
 
 def test_the_depth_of_nesting_is_limited():
-    """Templates and values may nest to the deepest level, and one more level raises an exception."""
     render_budget = budget(depth=2)
     render_budget.nest(2)
     with pytest.raises(LimitError, match="deeper than 2 levels"):

@@ -35,7 +35,6 @@ def _formatted(value, verb="v", **flags):
     ],
 )
 def test_values_are_formatted_as_go_source(value, text):
-    """The verb %#v writes a value as Go source."""
     assert _formatted(value, sharp_v=True) == text
 
 
@@ -72,7 +71,6 @@ def test_values_are_formatted_as_go_source(value, text):
     ],
 )
 def test_a_wrong_verb_is_reported_in_the_text(value, verb, text):
-    """A verb that doesn't fit a value is written with the type and the value."""
     assert _formatted(value, verb) == text
 
 
@@ -105,6 +103,5 @@ def test_a_nil_interface_with_methods_is_written_as_nil():
 
 
 def test_an_unwritable_value_fails():
-    """The message names the type of a value that cannot be written."""
     assert failure('{{printf "%d" (semver "1.2.3")}}').startswith("`*semver.Version` cannot be written as a whole")
     assert rendered('{{semver "1.2.3"}}') == "1.2.3"

@@ -42,7 +42,6 @@ def test_zones_are_written_as_offsets_or_names(offset, zone, layout, text):
 
 
 def test_years_may_have_any_size_and_sign():
-    """A year is written with at least four digits."""
     assert format_moment(Moment.of((-5, 1, 1)), "2006 06") == "-0005 05"
     assert format_moment(Moment.of((12345, 1, 1)), "2006") == "12345"
 

@@ -99,5 +99,4 @@ def test_syntax_of_other_languages_has_help(text, help):
 
 
 def test_a_field_after_two_dots_has_help():
-    """The help writes the fields after a single dot."""
     assert _mistake("..X.Y").help == "write `.X.Y`"

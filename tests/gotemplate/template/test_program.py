@@ -19,7 +19,6 @@ DATA = {"L": [10, 20, 30], "E": [], "M": {"b": 2, "a": 1}, "EM": {}, "N": None, 
     ],
 )
 def test_a_range_over_another_value_fails(text, message):
-    """The error names the type of a value that a `range` cannot visit."""
     assert failure(text, DATA) == message
 
 

@@ -113,7 +113,6 @@ def test_an_opaque_part_with_a_host_keeps_its_scheme():
     ],
 )
 def test_hosts_are_split_from_ports(host, parts):
-    """A host is returned without its port, and an IPv6 address without its brackets."""
     assert split_port(host) == parts
 
 

@@ -180,7 +180,6 @@ def test_a_duplicate_source_is_reported():
     ],
 )
 def test_deleting_a_duplicate_is_safe_if_nothing_is_lost(second, safety):
-    """Deleting an exact duplicate without a comment is safe."""
     (finding,) = findings(DUPLICATE_REWRITE, f"rewrite `^/a$` -> `/1`\n{second}")
     assert [fix.safety for fix in finding.fixes] == [safety]
 

@@ -77,7 +77,6 @@ def test_a_matchable_source_between_slashes_is_reported():
 
 
 def test_a_long_example_is_shortened():
-    """An example key in a message is cut after 80 characters."""
     (finding,) = findings(UNANCHORED_SOURCE, f'rewrite `^/{"a" * 300}` -> "/x"')
     assert finding.message == f"the source matches with anything behind it, such as `/{'a' * 79}…`"
 

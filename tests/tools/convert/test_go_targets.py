@@ -118,6 +118,5 @@ def test_a_template_is_not_converted_without_a_proof(target_and_surroundings, re
 
 
 def test_a_template_with_an_unknown_function_is_refused():
-    """The message names the unknown function."""
     with pytest.raises(TemplateMistake, match="humanSize"):
         go_target_here("{{ humanSize 3 }}", SOURCE, WITHOUT_PREFIX)

@@ -74,7 +74,6 @@ def test_the_page_of_all_targets_has_their_links():
 
 
 def test_a_removal_has_an_empty_page():
-    """The template of a removal renders no body."""
     assert _render("delete", DeletePageData(HTML, None, DeleteData("a"))) == ""
 
 

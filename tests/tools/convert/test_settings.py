@@ -460,7 +460,6 @@ def test_a_target_is_closed_if_its_access_cannot_be_converted(text):
 
 
 def test_a_target_without_resources_stays_open():
-    """A target that is open in s3-proxy is open here."""
     (site,) = converted_target("").settings.targets
     assert site.resources == ()
 

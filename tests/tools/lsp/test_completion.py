@@ -201,13 +201,11 @@ _GO_TYPES = {
 
 
 def test_every_variable_of_jinja_templates_is_described():
-    """The table has exactly the names that the views provide."""
     names = {*NAMES, *(f"{path}.{name}" for path, names in RECORDS.items() for name in names)}
     assert set(BY_DIALECT[Dialect.JINJA]) == names
 
 
 def test_every_variable_of_go_templates_is_described():
-    """The table has exactly the names that the view provides."""
     names = {
         f"{path}.{name.decode()}".removeprefix(".")
         for path, types in _GO_TYPES.items()

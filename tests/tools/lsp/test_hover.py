@@ -215,7 +215,6 @@ def test_a_reference_is_found_at_a_position_of_a_template(dialect, text, expecte
 
 @given(st.sampled_from(Dialect), st.text(alphabet="{}%$. groupsGuser1[]'\"|\\", max_size=60), st.data())
 def test_references_of_any_template_can_be_found(dialect, text, data):
-    """No text makes the search fail."""
     reference = reference_at(dialect, text, data.draw(st.integers(0, len(text))))
     assert reference is None or 0 <= reference.start <= reference.end <= len(text)
 
@@ -238,7 +237,6 @@ def _definition_texts(text: str, **other_files: str) -> list[str]:
     ],
 )
 def test_a_group_is_defined_in_the_source(template, expected):
-    """A reference leads to the parentheses of its group."""
     assert _definition_texts(site(f"rewrite `^/(a)/(?P<page>[^/]+)$` -> {template}")) == [
         f"site.rules: {text}" for text in expected
     ]

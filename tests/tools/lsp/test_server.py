@@ -151,7 +151,6 @@ def test_the_server_announces_its_capabilities(vscode):
 
 
 def test_findings_are_updated_while_typing(vscode):
-    """A finding is published, and withdrawn once the mistake is fixed."""
     vscode.show("a.rules", site('rewrite `^/a(` -> "/b"'))
     (finding,) = vscode.diagnostics("a.rules", "bad-source")
     assert (finding.range.start, finding.source) == (types.Position(1, 16), "tornado-proxy")

@@ -143,7 +143,6 @@ def test_a_file_is_recognized_through_links(folder):
 
 @pytest.mark.parametrize("name", ["untitled:Untitled-1", "/nowhere/rules.txt"])
 def test_a_file_with_another_extension_is_read_alone(name):
-    """A text without a path, or with another extension, is read alone."""
     assert [file.name for file in Workspace(texts={name: ""}).sources(name).files] == [name]
 
 
@@ -172,7 +171,6 @@ _TEXT = site('rewrite a `^/a$` -> "/b"', 'test "/a" -> "/b"')
 
 
 def test_the_analysis_has_mistakes_of_parser_compiler_and_checks():
-    """The diagnostics of all three are in one list, by file."""
     analysis = analysed(site('rewrite `^/a(` -> "/b"', 'rewrite `^/c.d$` -> "/e"', "test 7"))
     codes = {diagnostic.code for diagnostic in analysis.diagnostics_of(NAME)}
     assert {"syntax-error", "bad-source", "unescaped-dot"} <= codes
@@ -203,7 +201,6 @@ def test_an_analysis_of_unchanged_files_is_reused():
 
 
 def test_changed_settings_need_another_analysis():
-    """The findings follow the settings."""
     sources = Read((RuleFile(NAME, site('rewrite `^/a$` -> "/b"').encode()),))
     first = analyse(sources, LintSettings())
     second = analyse(sources, LintSettings(ignore=frozenset({"untested-rewrite"})), before=first)
