@@ -6,7 +6,7 @@ import json
 import re
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -61,6 +61,12 @@ class Admin:
         host, _, port = self.url.removeprefix("http://").partition(":")
         answer = exchange((host, int(port)), method, path, headers=headers)
         return answer.status, answer.text
+
+    def is_ready(self) -> bool:
+        """Whether it listens, and says that the service is ready."""
+        with suppress(OSError):
+            return self.request("GET", "/-/ready")[0] == 200
+        return False
 
     def status(self) -> dict[str, Any]:
         """The document at `/-/status`."""

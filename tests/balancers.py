@@ -1,6 +1,5 @@
 """HAProxy and other programs in front of instances, with the configurations of deploy/."""
 
-import socket
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -9,7 +8,7 @@ from types import MappingProxyType
 
 from administering import eventually
 from programs import ROOT, program
-from running import Proxy, free_port
+from running import Proxy, free_port, listens
 
 
 def deployed(name: str, ports: Sequence[int], port: int, lines: Mapping[str, str] = MappingProxyType({})) -> str:
@@ -29,17 +28,12 @@ def running(command: list[str], port: int) -> Iterator[Proxy]:
     arguments = [program(command[0], "balancing"), *command[1:]]
     process = subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     try:
-        eventually(lambda: process.poll() is not None or _is_open(port))
+        eventually(lambda: process.poll() is not None or listens(port))
         assert process.poll() is None, process.stderr.read()
         yield Proxy(process, f"http://127.0.0.1:{port}")
     finally:
         process.terminate()
         process.communicate(timeout=30)
-
-
-def _is_open(port: int) -> bool:
-    with socket.socket() as client:
-        return client.connect_ex(("127.0.0.1", port)) == 0
 
 
 @contextmanager

@@ -89,20 +89,26 @@ def _chunked(draw: Callable, body: bytes) -> bytes:
 
 
 @st.composite
-def _request(draw: Callable, number: int) -> bytes:
-    body = draw(st.sampled_from(_BODIES))
+def _message(draw: Callable, first: str, headers: tuple[bytes, ...], bodies: tuple[bytes, ...]) -> tuple[bytes, bytes]:
+    """The head of a message that begins with a line and has some headers, and its framed body."""
+    body = draw(st.sampled_from(bodies))
     framing = draw(st.sampled_from(("length", "chunks") * 4 + ("both", "none")))
     count = st.sampled_from((1,) * 9 + (2,))
-    lines = [b"Host: h", *(draw(_pick(_OTHERS)).encode("latin-1") for _ in range(draw(st.integers(0, 3))))]
+    lines = [*headers, *(draw(_pick(_OTHERS)).encode("latin-1") for _ in range(draw(st.integers(0, 3))))]
     if framing in ("length", "both"):
         length = len(body) + draw(st.sampled_from((0,) * 20 + (1, -1)))
         lines += [_with(draw(_pick(_LENGTHS, 6)), max(0, length)) for _ in range(draw(count))]
     if framing in ("chunks", "both"):
         lines += [draw(_pick(_CODINGS, 6)).encode("latin-1") for _ in range(draw(count))]
         body = draw(_chunked(body))
-    line = f"{draw(st.sampled_from(_METHODS))} /{number} HTTP/{draw(_pick(_VERSIONS, 9))}".encode()
-    lines = [line, *draw(st.permutations(lines)), b""]
-    return b"".join(each + draw(_pick(_ENDS, 60)).encode("latin-1") for each in lines) + body
+    lines = [first.encode("latin-1"), *draw(st.permutations(lines)), b""]
+    return b"".join(each + draw(_pick(_ENDS, 60)).encode("latin-1") for each in lines), body
+
+
+@st.composite
+def _request(draw: Callable, number: int) -> bytes:
+    line = f"{draw(st.sampled_from(_METHODS))} /{number} HTTP/{draw(_pick(_VERSIONS, 9))}"
+    return b"".join(draw(_message(line, (b"Host: h",), _BODIES)))
 
 
 @st.composite
@@ -242,21 +248,10 @@ _ANSWER_BODIES = (b"", b"abc", b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevi
 
 @st.composite
 def _answer(draw: Callable, method: str) -> bytes:
-    body = draw(st.sampled_from(_ANSWER_BODIES))
-    framing = draw(st.sampled_from(("length", "chunks") * 4 + ("both", "none")))
-    count = st.sampled_from((1,) * 9 + (2,))
     line = draw(_pick(_STATUS_LINES, 8))
-    lines = [draw(_pick(_OTHERS)).encode("latin-1") for _ in range(draw(st.integers(0, 3)))]
-    if framing in ("length", "both"):
-        length = len(body) + draw(st.sampled_from((0,) * 20 + (1, -1)))
-        lines += [_with(draw(_pick(_LENGTHS, 6)), max(0, length)) for _ in range(draw(count))]
-    if framing in ("chunks", "both"):
-        lines += [draw(_pick(_CODINGS, 6)).encode("latin-1") for _ in range(draw(count))]
-        body = draw(_chunked(body))
+    head, body = draw(_message(line, (), _ANSWER_BODIES))
     is_bodiless = method == "HEAD" or " 204" in line or " 304" in line
     has_body = not is_bodiless or draw(st.integers(0, 9)) == 0
-    lines = [line.encode("latin-1"), *draw(st.permutations(lines)), b""]
-    head = b"".join(each + draw(_pick(_ENDS, 60)).encode("latin-1") for each in lines)
     return draw(_pick(_INTERIM, 8)).encode() + head + (body if has_body else b"")
 
 

@@ -1,5 +1,6 @@
 """Nearly valid HTTP requests made from a seed, with the mistakes that break servers."""
 
+import socket
 from collections.abc import Sequence
 from random import Random
 
@@ -46,6 +47,22 @@ def fuzzed(seed: int, targets: Sequence[str] = TARGETS, headers: Sequence[str] =
             changed[random.randrange(len(changed) or 1) : 0] = random.randbytes(random.randrange(3))
         data = bytes(changed)
     return data[: 64 * 1024] + (LAST if random.random() < 0.5 else b"")
+
+
+def sent(address: tuple[str, int], data: bytes) -> bytes:
+    """Sends bytes and their end; returns all that the server sends. Raises TimeoutError if that does not end."""
+    received = b""
+    try:
+        with socket.create_connection(address, timeout=5) as client:
+            client.sendall(data)
+            client.shutdown(socket.SHUT_WR)
+            while block := client.recv(1 << 20):
+                received += block
+    except TimeoutError:
+        raise
+    except OSError:
+        pass  # the server resets a connection after what is too long
+    return received
 
 
 def _request(random: Random, targets: Sequence[str], headers: Sequence[str]) -> bytes:

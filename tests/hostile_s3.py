@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from itertools import count
 
-from scripted_s3 import Reply, Then
+from scripted_s3 import Reply, Requested, Then
 
 
 @contextmanager
@@ -25,12 +25,11 @@ def silent_port(host: str = "127.0.0.1", port: int = 0) -> Iterator[int]:
 
 
 @dataclass
-class HostileS3:
-    """The running S3: its port, the requests it received, the number of all connections, and the open ones."""
+class HostileS3(Requested):
+    """The running S3: its port, the number of all connections, and the open ones."""
 
     answer: Callable[[int], Reply]
     port: int = 0
-    requests: list[str] = field(default_factory=list)
     connections_made: int = 0
     open_connections: set[asyncio.Transport] = field(default_factory=set)
 
@@ -38,11 +37,6 @@ class HostileS3:
     def url(self) -> str:
         """The endpoint."""
         return f"http://127.0.0.1:{self.port}"
-
-    def header(self, number: int, name: str) -> str | None:
-        """A header of the request with a number, or None."""
-        values = dict(line.split(": ", 1) for line in self.requests[number].splitlines()[1:] if line)
-        return values.get(name)
 
     def hang_up(self) -> None:
         """Closes all connections."""

@@ -71,7 +71,4 @@ class RangedS3:
     def gets(self) -> list[str | None]:
         """The `Range` of each GET so far."""
         assert self.s3 is not None
-        return [
-            self.s3.header(number, "range") or self.s3.header(number, "Range")
-            for number in range(len(self.s3.requests))
-        ]
+        return [self.s3.header(number, "range") for number in range(len(self.s3.requests))]

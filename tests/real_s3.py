@@ -1,10 +1,9 @@
 """S3s to test against: moto in the process; a Ceph radosgw and a versitygw if `tests/integration/install` has installed them."""
 
 import os
-import socket
 import subprocess
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -85,23 +84,17 @@ def moto_bucket(name: str) -> Iterator[running.Bucket]:
 def versitygw() -> Iterator[Endpoint]:
     """Runs Versity's gateway to a directory on a free port; skips the test if it is missing."""
     program = part("versitygw/versitygw", "versitygw")
-    endpoint = Endpoint(f"http://127.0.0.1:{running.free_port()}", secret_key="secret-of-access")
+    port = running.free_port()
+    endpoint = Endpoint(f"http://127.0.0.1:{port}", secret_key="secret-of-access")
     pair = {"ROOT_ACCESS_KEY": endpoint.access_key, "ROOT_SECRET_KEY": endpoint.secret_key}
     with TemporaryDirectory() as directory:
-        command = [program, "--quiet", "--port", endpoint.url.removeprefix("http://"), "posix", directory]
+        command = [program, "--quiet", "--port", f"127.0.0.1:{port}", "posix", directory]
         with subprocess.Popen(command, stdout=subprocess.DEVNULL, env=pair) as process, closing(endpoint):
             try:
-                eventually(lambda: _accepts(endpoint))
+                eventually(lambda: running.listens(port))
                 yield endpoint
             finally:
                 process.terminate()
-
-
-def _accepts(endpoint: Endpoint) -> bool:
-    host, _, port = endpoint.url.removeprefix("http://").partition(":")
-    with suppress(OSError), socket.create_connection((host, int(port)), 1):
-        return True
-    return False
 
 
 @contextmanager

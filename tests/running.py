@@ -88,6 +88,12 @@ def form(name: str, content: bytes, *, field_name: str = "file") -> tuple[dict[s
     return {"Content-Type": f"multipart/form-data; boundary={BOUNDARY}"}, body
 
 
+def listens(port: int) -> bool:
+    """Whether a program accepts connections at a port of this machine."""
+    with socket.socket() as client:
+        return client.connect_ex(("127.0.0.1", port)) == 0
+
+
 @dataclass
 class Proxy:
     """A running `tornado-proxy serve`."""
@@ -101,6 +107,12 @@ class Proxy:
         """The host and the port of the listener."""
         parts = urllib.parse.urlsplit(self.url)
         return parts.hostname or "", parts.port or 0
+
+    @property
+    def memory(self) -> int:
+        """Its resident memory, in bytes."""
+        status = Path(f"/proc/{self.process.pid}/status").read_text()
+        return int(re.search(r"VmRSS:\s+(\d+)", status)[1]) * 1024
 
     def request(
         self,
@@ -194,14 +206,19 @@ def start_proxy(
 ) -> Iterator[Proxy]:
     """Runs a server with a configuration and rule files; `site="…"` becomes `rules/site.rules`.
 
+    Listeners that the configuration does not have get free ports. The environment has the keys of the tests' S3s.
     `python` is one with another installation.
     """
     (folder / "rules").mkdir(parents=True, exist_ok=True)
-    (folder / "proxy.yaml").write_text(dedent(configuration), encoding="utf-8")
+    text = dedent(configuration)
+    listeners = [name for name in ("server", "internalServer") if not re.search(f"^{name}:", text, re.MULTILINE)]
+    text = "".join(f"{name}: {{port: 0}}\n" for name in listeners) + text
+    (folder / "proxy.yaml").write_text(text, encoding="utf-8")
     for name, text in rule_files.items():
         (folder / "rules" / f"{name}.rules").write_text(text, encoding="utf-8")
     arguments = ["serve", "--config", str(folder / "proxy.yaml"), *options]
-    environment = {**os.environ, "ACCESS": "test", "SECRET": "test", "PYTHONUNBUFFERED": "1"}
+    keys = dict.fromkeys(("ACCESS", "SECRET", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"), "test")
+    environment = {**os.environ, **keys, "PYTHONUNBUFFERED": "1"}
     if python:
         command = [python, "-m", "tornado_proxy", *arguments]
         process = subprocess.Popen(

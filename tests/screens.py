@@ -5,13 +5,20 @@ from contextlib import contextmanager
 from typing import Any
 
 
+def set_size(browser: Any, width: int, height: int) -> None:
+    """Gives the browser a size."""
+    metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 700}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+
+
 @contextmanager
 def screen(browser: Any, width: int = 1440, scheme: str = "light", *, scripts: bool = True) -> Iterator[None]:
     """Gives the browser a width and a colour scheme, with JavaScript or without."""
     features = [{"name": "prefers-color-scheme", "value": scheme}]
-    metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 700}
+    if not scripts:
+        browser.get("about:blank")  # the page that is open has scripts
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
-    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    set_size(browser, width, 900)
     browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": not scripts})
     try:
         yield
@@ -34,6 +41,11 @@ def find(browser: Any, selector: str) -> Any:
     return browser.find_element("css selector", selector)
 
 
+def shown(browser: Any, selector: str = "body") -> str:
+    """The text that the first element that matches a selector shows."""
+    return find(browser, selector).text
+
+
 def press(browser: Any, keys: str) -> None:
     """Sends keys to the element with the focus."""
     browser.switch_to.active_element.send_keys(keys)
@@ -47,6 +59,12 @@ def click(browser: Any, text: str) -> None:
 def choose(browser: Any, *paths: object) -> None:
     """Chooses files to upload."""
     find(browser, ".upload input[type=file].files").send_keys("\n".join(map(str, paths)))
+
+
+def overflow(browser: Any) -> int:
+    """By how many pixels the page scrolls sideways."""
+    page = "document.documentElement"
+    return browser.execute_script(f"return {page}.scrollWidth - {page}.clientWidth")
 
 
 def violations(browser: Any, axe: str) -> list[tuple[str, list[str]]]:

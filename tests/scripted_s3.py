@@ -28,13 +28,14 @@ class Then(Enum):
 class Reply:
     """The bytes of an answer, and the action after them; they are sent once the gate, if there is one, is set.
 
-    A drop is sent after them again and again without an end.
+    That is after a delay in seconds. A drop is sent after them again and again without an end.
     """
 
     data: bytes
     then: Then = Then.KEEP_OPEN
     gate: threading.Event | None = None
     drop: bytes = b""
+    delay: float = 0.0
 
 
 def reply(status: int, body: bytes = b"", **headers: str) -> Reply:
@@ -67,12 +68,28 @@ def with_ending(complete: Reply, then: Then, *, after: int | None = None) -> Rep
 
 
 @dataclass
-class ScriptedS3:
-    """The running S3: its URL, the replies that are left, or a function of a head, the heads and bodies that came, its connections."""
+class Requested:
+    """What an S3 was asked: the heads of the requests."""
+
+    requests: list[str] = field(default_factory=list, init=False)
+
+    def header(self, number: int, name: str) -> str | None:
+        """A header of the request with a number, or None."""
+        lines = self.requests[number].splitlines()[1:]
+        values = dict(line.split(": ", 1) for line in lines if line)
+        return {key.lower(): value for key, value in values.items()}.get(name.lower())
+
+    def request_lines(self) -> list[str]:
+        """The method and the target of each request."""
+        return [request.splitlines()[0].removesuffix(" HTTP/1.1") for request in self.requests]
+
+
+@dataclass
+class ScriptedS3(Requested):
+    """The running S3: its URL, the replies that are left, or a function of a head, the bodies that came, its connections."""
 
     replies: list[Reply] | Callable[[str], Reply]
     url: str = ""
-    requests: list[str] = field(default_factory=list)
     bodies: list[bytes] = field(default_factory=list)
     connections: list[socket.socket] = field(default_factory=list)
     requests_received: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
@@ -82,16 +99,6 @@ class ScriptedS3:
     def open_connections(self) -> list[socket.socket]:
         """The connections that neither side has closed."""
         return [each for each in self.connections if each.fileno() >= 0]
-
-    def header(self, number: int, name: str) -> str | None:
-        """A header of the request with a number, or None."""
-        lines = self.requests[number].splitlines()[1:]
-        values = dict(line.split(": ", 1) for line in lines)
-        return {key.lower(): value for key, value in values.items()}.get(name.lower())
-
-    def request_lines(self) -> list[str]:
-        """The method and the target of each request."""
-        return [request.splitlines()[0].removesuffix(" HTTP/1.1") for request in self.requests]
 
     async def wait_for_requests(self, count: int = 1) -> None:
         """Waits for a number of further requests."""
@@ -109,6 +116,7 @@ class ScriptedS3:
                     self.bodies.append(body)
                     answer = self._reply(head)
                 self.requests_received.release()
+                time.sleep(answer.delay)
                 if answer.gate:
                     answer.gate.wait(_TIMEOUT)
                 connection.sendall(answer.data)

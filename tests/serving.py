@@ -27,6 +27,7 @@ from tornado_proxy.rules.diagnostic import SourceFile
 from tornado_proxy.rules.loading import compile_documents
 from tornado_proxy.rules.model import RuleSet
 from tornado_proxy.rules.parser import parse
+from tornado_proxy.telemetry.events import ObjectUsed
 from tornado_proxy.web.generation import Generation, Generations, Parts, Shared
 from tornado_proxy.web.handlers import ProxyApplication
 from tornado_proxy.wire.dialing import Fetched, Fetcher
@@ -191,11 +192,16 @@ class Serving:
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         return await self.request("PUT", target, {**FORM_TYPE, **named}, form(*parts))
 
+    async def used(self) -> list[str]:
+        """Waits until no request is under way, and returns the keys that webhooks were told of."""
+        await self.last_event()
+        return [event.body["outputMetadata"]["key"] for event in self.events if isinstance(event, ObjectUsed)]
+
     async def last_event(self) -> Any:
         """Waits until no request is under way, and returns the last event."""
         while self.application.in_flight:  # noqa: ASYNC110 - only tests wait for this, so the product has no event for it
             await asyncio.sleep(0)
-        return self.events[-1]
+        return self.events[-1] if self.events else None
 
 
 def rule_set(text: str, name: str = "site") -> RuleSet:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from administering import Admin, eventually
+from administering import RULES, Admin, eventually
 from endless_s3 import endless_s3
 from running import start_proxy
 from steady_load import under_load
@@ -96,21 +96,17 @@ def _configuration(endpoint: str, prefix: str) -> str:
     return text
 
 
-def _rules(word: str) -> str:
-    return f'target site {{ rewrite `^/(?P<n>[a-z]+)$` -> "/{word}/$n.txt" }}\n'
-
-
 def test_an_update_of_the_config_map_is_one_edit(tmp_path):
     """An update puts configuration and rules in force together; one with a mistake changes nothing; no request fails."""
     with endless_s3() as (endpoint, _):
         mounted = ConfigMap(tmp_path)
-        mounted.replace(proxy=_configuration(endpoint, "one"), site=_rules("first"))
+        mounted.replace(proxy=_configuration(endpoint, "one"), site=RULES.format("first"))
         with start_proxy(tmp_path, _configuration(endpoint, "one")) as proxy, under_load(proxy.address, 2) as load:
             load.wait_for_answers(5)
             mounted.replace(proxy=_configuration(endpoint, "two"), site='target site { rewrite `^/(` -> "/x" }\n')
             Admin.of(proxy).wait_for_status(lambda status: (status["lastAttempt"] or {}).get("outcome") == "refused")
             load.wait_for_answers(5)
-            mounted.replace(proxy=_configuration(endpoint, "three"), site=_rules("second"))
+            mounted.replace(proxy=_configuration(endpoint, "three"), site=RULES.format("second"))
             eventually(lambda: b"three/second/a.txt" in load.answers)
         assert load.failures == []
         assert set(load.answers) == {b"one/first/a.txt", b"three/second/a.txt"}

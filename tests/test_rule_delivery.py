@@ -7,7 +7,7 @@ from pathlib import Path
 from textwrap import dedent
 
 import pytest
-from administering import Admin, eventually
+from administering import RULES, Admin, eventually
 from endless_s3 import endless_s3
 from programs import ROOT, output_of
 from real_s3 import moto_bucket
@@ -16,13 +16,10 @@ from steady_load import under_load
 
 RECIPES = ROOT / "deploy" / "rules"
 CONFIGURATION = """
-server: {{port: 0}}
-internalServer: {{port: 0}}
 rules: {rules}
 targets:
   site:
-    bucket: {{name: some-bucket, s3Endpoint: "{endpoint}", s3ForcePathStyle: true,
-              credentials: {{accessKey: {{env: ACCESS}}, secretKey: {{env: SECRET}}}}}}
+    bucket: {{name: some-bucket, s3Endpoint: "{endpoint}", s3ForcePathStyle: true}}
 """
 
 AWS = f"""#!{sys.executable}
@@ -39,10 +36,6 @@ for entry in client.list_objects_v2(Bucket=name, Prefix=prefix).get("Contents", 
 """
 
 
-def _rules(word: str) -> str:
-    return f'target site {{ rewrite `^/(?P<n>[a-z]+)$` -> "/{word}/$n.txt" }}\n'
-
-
 def _swapped(link: Path, *command: str, **environment: str) -> int:
     """Runs the script of the unit with the command that fetches; returns its status."""
     script = ["/bin/sh", str(RECIPES / "swap-rules"), str(link), *command]
@@ -51,7 +44,7 @@ def _swapped(link: Path, *command: str, **environment: str) -> int:
 
 def _walk(folder: Path, link: Path, rules: Path, fetch, publish) -> None:
     """Serves by what `fetch` brings, while `publish` changes it: an edit, none, a bad one, nothing at all."""
-    publish(**{"site.rules": _rules("first")})
+    publish(**{"site.rules": RULES.format("first")})
     assert fetch() == 0
     with endless_s3() as (endpoint, _):
         configuration = CONFIGURATION.format(rules=rules, endpoint=endpoint)
@@ -65,7 +58,7 @@ def _walk(folder: Path, link: Path, rules: Path, fetch, publish) -> None:
             assert fetch() == 0
             admin.wait_for_status(lambda status: (status["lastAttempt"] or {}).get("outcome") == "refused")
             assert proxy.request("HEAD", "/a").headers["x-tornado-proxy-generation"] == generation
-            publish(**{"site.rules": _rules("second"), "more/help.rules": "target site { }\n"})
+            publish(**{"site.rules": RULES.format("second"), "more/help.rules": "target site { }\n"})
             assert fetch() == 0
             eventually(lambda: b"second/a.txt" in load.answers)
             assert proxy.request("HEAD", "/a").headers["x-tornado-proxy-generation"] != generation

@@ -12,16 +12,13 @@ from endless_s3 import endless_s3
 from running import start_proxy
 
 CONFIGURATION = """
-server: {{port: 0}}
-internalServer: {{port: 0}}
 rules: [rules]
 targets:
   site:
     mount: {{path: [/]}}
     cache: {{maxAge: 1h}}
     actions: {{DELETE: {{enabled: true}}}}
-    bucket: {{name: some-bucket, s3Endpoint: "{endpoint}", s3ForcePathStyle: true,
-              credentials: {{accessKey: {{env: ACCESS}}, secretKey: {{env: SECRET}}}}}}
+    bucket: {{name: some-bucket, s3Endpoint: "{endpoint}", s3ForcePathStyle: true}}
 """
 
 

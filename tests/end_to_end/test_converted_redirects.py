@@ -12,16 +12,13 @@ from tornado_proxy.tools.convert.hosting import convert_redirects
 from tornado_proxy.tools.convert.options import OptionOutcome
 
 CONFIGURATION = """
-server: {{port: 0}}
-internalServer: {{port: 0}}
 rules: {rules}
 targets:
 """
 TARGET = """
   {name}:
     mount: {{path: [/{name}/]}}
-    bucket: {{name: {bucket}, s3Endpoint: "{endpoint}", s3ForcePathStyle: true,
-              credentials: {{accessKey: {{env: ACCESS}}, secretKey: {{env: SECRET}}}}}}
+    bucket: {{name: {bucket}, s3Endpoint: "{endpoint}", s3ForcePathStyle: true}}
 """
 
 # By format: entries, each with requests and what is answered: a status with a location, the content of an object, or

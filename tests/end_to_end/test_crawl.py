@@ -9,14 +9,11 @@ import pytest
 from running import start_proxy
 
 CONFIGURATION = """
-server: {{port: 0}}
-internalServer: {{port: 0}}
 rules: [rules]
 targets:
   files:
     mount: {{path: [/m]}}
-    bucket: {{name: {name}, prefix: /pre fix/, s3Endpoint: "{endpoint}", s3ForcePathStyle: true, s3ListMaxKeys: 7,
-              credentials: {{accessKey: {{env: ACCESS}}, secretKey: {{env: SECRET}}}}}}
+    bucket: {{name: {name}, prefix: /pre fix/, s3Endpoint: "{endpoint}", s3ForcePathStyle: true, s3ListMaxKeys: 7}}
     actions: {{GET: {{config: {{redirectWithTrailingSlashForNotFoundFile: true}}}}}}
 """
 

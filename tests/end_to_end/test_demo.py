@@ -8,13 +8,12 @@ import signal
 import socket
 import subprocess
 import sys
-import urllib.error
-import urllib.request
 from pathlib import Path
 from urllib.parse import urljoin
 
 import pytest
-from running import START_LIMIT, start_demo
+from programs import output_of
+from running import START_LIMIT, Proxy, start_demo
 
 from tornado_proxy.cli.main import main
 
@@ -32,13 +31,17 @@ def printed(tmp_path_factory):
 
 def _cpu_seconds_of_children():
     """Returns the CPU time, in seconds, that ended child processes took."""
-    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return usage.ru_utime + usage.ru_stime
+    return sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2])
 
 
-def test_the_first_url_is_a_page(printed):
-    page = urllib.request.urlopen(re.search(r"http://\S+", printed)[0]).read().decode()
-    assert "The demo site" in page
+@pytest.fixture
+def site(printed):
+    """A client of the demo."""
+    return Proxy(None, re.search(r"http://\S+", printed)[0].rstrip("/"))
+
+
+def test_the_first_url_is_a_page(site):
+    assert "The demo site" in site.request("GET", "/").text
 
 
 @pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
@@ -48,9 +51,7 @@ def test_every_printed_command_succeeds(printed, tmp_path):
     lines = [line.strip() for line in printed.splitlines() if line.strip().startswith(commands)]
     assert len(lines) >= 9
     for line in lines:
-        runnable = line.replace("curl ", "curl --fail ", 1)
-        result = subprocess.run(["sh", "-c", runnable], cwd=tmp_path, capture_output=True, text=True, check=False)
-        assert result.returncode == 0, f"{line}\n{result.stderr}"
+        output_of("sh", "-c", line.replace("curl ", "curl --fail ", 1), cwd=tmp_path)
 
 
 def test_a_taken_port_is_an_error(capfd):
@@ -88,36 +89,23 @@ def test_an_edit_is_reported(tmp_path):
     assert re.search(r"generation 2 is in force: .*\n.* rewrites changed: `latest`", reported)
 
 
-def test_each_user_has_an_own_home(printed):
+def test_each_user_has_an_own_home(site):
     """The same URL returns another file to each user."""
-    url = re.search(r"http://\S+", printed)[0]
-    assert len({_read(f"{url}team/home/plan.txt", user) for user in ("ann", "ben")}) == 2
+    assert len({site.request("GET", "/team/home/plan.txt", user=f"{user}:demo").text for user in ("ann", "ben")}) == 2
 
 
 @pytest.mark.parametrize(
     "path", ["home/ben/plan.txt", "users/ben/plan.txt", "notes/ann/today.txt", "drafts/ann/letter.txt"]
 )
-def test_no_user_reads_the_files_of_another(printed, path):
-    url = re.search(r"http://\S+", printed)[0]
+def test_no_user_reads_the_files_of_another(site, path):
     user = "ann" if "/ben/" in path else "ben"
-    with pytest.raises(urllib.error.HTTPError, match="404"):
-        _read(f"{url}team/{path}", user)
+    assert site.request("GET", f"/team/{path}", user=f"{user}:demo").status == 404
 
 
-def _read(url, user):
-    passwords = urllib.request.HTTPPasswordMgrWithDefaultRealm()
-    passwords.add_password(None, url, user, "demo")
-    opener = urllib.request.build_opener(urllib.request.HTTPBasicAuthHandler(passwords))
-    with opener.open(url) as answer:
-        return answer.read()
-
-
-def test_a_long_listing_has_several_pages(printed):
-    url = re.search(r"http://\S+", printed)[0]
-    names, page = [], f"{url}releases/nightly/?format=json&limit=100"
+def test_a_long_listing_has_several_pages(site):
+    names, page = [], "/releases/nightly/?format=json&limit=100"
     while page:
-        with urllib.request.urlopen(page) as answer:
-            listing = json.load(answer)
+        listing = json.loads(site.request("GET", page).body)
         names += [entry["name"] for entry in listing["entries"]]
         page = listing["next"] and urljoin(page, listing["next"])
     assert len(names) == 240

@@ -3,7 +3,6 @@
 import socket
 import time
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 from administering import eventually
@@ -15,13 +14,10 @@ GIB = 1 << 30
 GROWTH_LIMIT = 64 << 20
 
 CONFIGURATION = """
-server: {{port: 0}}
-internalServer: {{port: 0}}
 targets:
   big:
     mount: {{path: [/]}}
-    bucket: {{name: big-bucket, s3Endpoint: "{endpoint}", s3ForcePathStyle: true,
-              credentials: {{accessKey: {{env: ACCESS}}, secretKey: {{env: SECRET}}}}}}
+    bucket: {{name: big-bucket, s3Endpoint: "{endpoint}", s3ForcePathStyle: true}}
     actions: {{PUT: {{enabled: true, config: {{allowOverride: true}}}}}}
     listing: {{archive: {{enabled: true, maxSize: 8GiB}}}}
 """
@@ -44,12 +40,6 @@ def proxy(s3, tmp_path):
         yield started
 
 
-def _memory(proxy) -> int:
-    """Returns the resident memory of the server, in bytes."""
-    status = Path(f"/proc/{proxy.process.pid}/status").read_text()
-    return next(int(line.split()[1]) * 1024 for line in status.splitlines() if line.startswith("VmRSS"))
-
-
 def _upload_head(size: int) -> bytes:
     part_head = f'--{BOUNDARY}\r\nContent-Disposition: form-data; name="file"; filename="big.bin"\r\n\r\n'.encode()
     part_tail = f"\r\n--{BOUNDARY}--\r\n".encode()
@@ -62,7 +52,7 @@ def _upload_head(size: int) -> bytes:
 
 def _download_slowly(proxy, mebibytes: int) -> tuple[int, int]:
     """Reads a mebibyte a second of a 1 GiB object; returns the bytes read and the greatest growth of the server."""
-    before, growth, received = _memory(proxy), 0, 0
+    before, growth, received = proxy.memory, 0, 0
     with socket.create_connection(proxy.address) as client:
         client.sendall(f"GET /{GIB}.bin HTTP/1.1\r\nHost: x\r\n\r\n".encode())
         for _ in range(mebibytes):
@@ -73,7 +63,7 @@ def _download_slowly(proxy, mebibytes: int) -> tuple[int, int]:
                 assert block
                 read += len(block)
             received += read
-            growth = max(growth, _memory(proxy) - before)
+            growth = max(growth, proxy.memory - before)
             time.sleep(max(0, second - time.monotonic()))
     return received, growth
 
@@ -95,14 +85,14 @@ def test_a_slow_reader_for_twenty_seconds(proxy):
 
 
 def _upload(proxy, size: int) -> tuple[bytes, int]:
-    before, growth = _memory(proxy), 0
+    before, growth = proxy.memory, 0
     block = bytes(1 << 20)
     with socket.create_connection(proxy.address) as client:
         client.sendall(_upload_head(size))
         for number in range(size >> 20):
             client.sendall(block)
             if number % 16 == 0:
-                growth = max(growth, _memory(proxy) - before)
+                growth = max(growth, proxy.memory - before)
         client.sendall(f"\r\n--{BOUNDARY}--\r\n".encode())
         return client.recv(65536), growth
 
@@ -135,7 +125,7 @@ def test_an_aborted_upload_leaves_no_object_and_no_parts(proxy, s3):
 
 def _archive(proxy, size: int, archive_format: str) -> tuple[int, int, bytes, int]:
     """Reads the archive of two files; returns its announced and its real length, its tail, and the growth."""
-    before, growth, received, tail = _memory(proxy), 0, 0, b""
+    before, growth, received, tail = proxy.memory, 0, 0, b""
     with socket.create_connection(proxy.address) as client:
         client.sendall(
             f"GET /of-{size}/?format={archive_format} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode()
@@ -145,7 +135,7 @@ def _archive(proxy, size: int, archive_format: str) -> tuple[int, int, bytes, in
         while body:
             received, tail = received + len(body), (tail + body)[-1000:]
             if received % (1 << 24) < len(body):
-                growth = max(growth, _memory(proxy) - before)
+                growth = max(growth, proxy.memory - before)
             body = client.recv(1 << 20)
     return announced, received, tail, growth
 

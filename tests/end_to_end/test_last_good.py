@@ -12,18 +12,12 @@ BAD = 'target site {\n    rewrite `^/(` -> "/x"\n}\n'
 
 
 @pytest.fixture
-def folder(tmp_path):
-    """The folder of the service's files; `kept` in it is the directory of the copy."""
-    return tmp_path
-
-
-@pytest.fixture
-def last_good(folder):
-    """Runs a service on good files, then makes the rules bad; returns the option that names the copy."""
-    options = ("--last-good", str(folder / "kept"))
-    with service(folder, *options) as (_, admin):
-        admin.wait_for_status(lambda _: (folder / "kept" / "snapshot.json").exists())
-    (folder / "rules" / "site.rules").write_text(BAD)
+def last_good(tmp_path):
+    """Runs a service on good files, then makes the rules bad; returns the option that names the copy, `kept`."""
+    options = ("--last-good", str(tmp_path / "kept"))
+    with service(tmp_path, *options) as (_, admin):
+        admin.wait_for_status(lambda _: (tmp_path / "kept" / "snapshot.json").exists())
+    (tmp_path / "rules" / "site.rules").write_text(BAD)
     return options
 
 
@@ -43,31 +37,31 @@ FAILING = RULES.format("other") + 'target site { test "/a" -> "/c" }\n'
 STRICT = CONFIGURATION + "reload: {{tests: refuse}}\n"
 
 
-def test_the_copy_is_served_if_rule_tests_fail(folder, last_good):
+def test_the_copy_is_served_if_rule_tests_fail(tmp_path, last_good):
     """If there is a copy, a start refuses rules with failing tests, as an edit does."""
-    (folder / "rules" / "site.rules").write_text(FAILING)
-    with _restarted(folder, *last_good, text=STRICT) as (proxy, admin):
+    (tmp_path / "rules" / "site.rules").write_text(FAILING)
+    with _restarted(tmp_path, *last_good, text=STRICT) as (proxy, admin):
         assert proxy.request("GET", "/a").body == b"first/a.txt"
         assert admin.status()["startedFromLastGood"]
 
 
-def test_rules_are_served_without_a_copy_although_their_tests_fail(folder):
+def test_rules_are_served_without_a_copy_although_their_tests_fail(tmp_path):
     with endless_s3() as (endpoint, _):
         text = STRICT.format(endpoint=endpoint)
-        with start_proxy(folder, text, "--last-good", str(folder / "kept"), site=FAILING) as proxy:
+        with start_proxy(tmp_path, text, "--last-good", str(tmp_path / "kept"), site=FAILING) as proxy:
             assert proxy.request("GET", "/a").body == b"other/a.txt"
     assert any("rule tests fail: started with these rules" in line for line in proxy.lines)
 
 
-def test_workers_start_from_the_copy(folder, last_good):
-    with _restarted(folder, *last_good, "--workers", "2") as (proxy, _):
+def test_workers_start_from_the_copy(tmp_path, last_good):
+    with _restarted(tmp_path, *last_good, "--workers", "2") as (proxy, _):
         assert proxy.request("GET", "/a").body == b"first/a.txt"
 
 
-def test_an_unwritable_directory_is_a_warning(folder):
+def test_an_unwritable_directory_is_a_warning(tmp_path):
     """A service that cannot keep a copy serves, and its status names the reason."""
-    (folder / "file").write_text("")
-    with service(folder, "--last-good", str(folder / "file" / "kept")) as (proxy, admin):
+    (tmp_path / "file").write_text("")
+    with service(tmp_path, "--last-good", str(tmp_path / "file" / "kept")) as (proxy, admin):
         status = admin.wait_for_status(lambda status: status["lastGoodTrouble"] is not None)
         assert "Not a directory" in status["lastGoodTrouble"]
         assert proxy.request("GET", "/a").status == 200

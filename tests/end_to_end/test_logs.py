@@ -9,7 +9,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -68,12 +68,6 @@ def test_a_late_reader_gets_every_line(tmp_path):
     assert [int(re.search(r"path=/(\d+)-", line)[1]) for line in lines] == list(range(100))
 
 
-def _is_ready(admin: Admin) -> bool:
-    with suppress(OSError):
-        return admin.request("GET", "/-/ready")[0] == 200
-    return False
-
-
 @pytest.mark.parametrize(("options", "closed"), [("", "2>&-"), ("", "<&- >&- 2>&-"), ("--workers 2", "<&- >&- 2>&-")])
 def test_a_service_needs_no_standard_streams(tmp_path, closed, options):
     """A service with closed standard streams starts, also with a warning, serves, and ends with status 0."""
@@ -88,7 +82,7 @@ def test_a_service_needs_no_standard_streams(tmp_path, closed, options):
         environment = {**os.environ, "ACCESS": "test", "SECRET": "test"}
         with subprocess.Popen(["sh", "-c", command], cwd=tmp_path, env=environment) as process:
             try:
-                eventually(lambda: process.poll() is not None or _is_ready(Admin(f"http://127.0.0.1:{admin}")))
+                eventually(lambda: process.poll() is not None or Admin(f"http://127.0.0.1:{admin}").is_ready())
                 assert Proxy(process, f"http://127.0.0.1:{port}").request("GET", "/a").text == "first/a.txt"
                 process.send_signal(signal.SIGTERM)
                 assert process.wait(timeout=START_LIMIT) == 0

@@ -6,15 +6,13 @@ from administering import Admin, eventually
 from running import start_proxy
 
 CONFIGURATION = """
-server: {port: 0}
-internalServer: {port: 0}
 templates:
   helpers: [pages/helpers.tpl]
   notFoundError: {path: pages/missing.tpl, headers: {X-Page: '{{ template "name" . }}'}}
 targets:
   site:
     mount: {path: [/files]}
-    bucket: {name: some-bucket, s3Endpoint: "http://127.0.0.1:1", credentials: {accessKey: {env: ACCESS}, secretKey: {env: SECRET}}}
+    bucket: {name: some-bucket, s3Endpoint: "http://127.0.0.1:1"}
 """
 
 
@@ -43,7 +41,7 @@ pages: {title: The library, css: brand.css}
 targets:
   site:
     mount: {path: [/files]}
-    bucket: {name: some-bucket, s3Endpoint: "http://127.0.0.1:1", credentials: {accessKey: {env: ACCESS}, secretKey: {env: SECRET}}}
+    bucket: {name: some-bucket, s3Endpoint: "http://127.0.0.1:1"}
 """
 HTML = {"Accept": "text/html"}
 

@@ -39,8 +39,7 @@ def _target(name: str, bucket, prefix: str, *, sign_in: bool) -> str:
     return f"""
   {name}:
     mount: {{host: {name}.test, path: [/]}}
-    bucket: {{name: {bucket.name}, prefix: {prefix}, s3Endpoint: "{bucket.endpoint}", s3ForcePathStyle: true,
-              credentials: {{accessKey: {{env: ACCESS}}, secretKey: {{env: SECRET}}}}}}
+    bucket: {{name: {bucket.name}, prefix: {prefix}, s3Endpoint: "{bucket.endpoint}", s3ForcePathStyle: true}}
     actions: {{PUT: {{enabled: true, config: {{allowOverride: true}}}}, DELETE: {{enabled: true}}}}
     {SIGN_IN if sign_in else ""}
 """
@@ -53,10 +52,7 @@ def proxy(bucket, tmp_path_factory):
         _target(name, bucket, "/folder1" if name == "prefixed" else name, sign_in=user is not None)
         for name, _, user, _ in ROWS
     )
-    configuration = (
-        "server: {port: 0}\ninternalServer: {port: 0}\nrules: [rules]\nauthProviders: {basic: {staff: {realm: Files}}}\ntargets:\n"
-        + targets
-    )
+    configuration = f"rules: [rules]\nauthProviders: {{basic: {{staff: {{realm: Files}}}}}}\ntargets:\n{targets}"
     with start_proxy(tmp_path_factory.mktemp("seed"), configuration, **RULES) as started:
         yield started
 

@@ -10,7 +10,6 @@ from running import form, start_proxy
 
 CONFIGURATION = """
 server: {{port: 0, trustedProxies: [{trusted}]}}
-internalServer: {{port: 0}}
 authProviders:
   oidc:
     id: {{issuerUrl: "{issuer}", clientID: {client}, clientSecret: {{value: {secret}}}}}
@@ -20,11 +19,7 @@ authProviders:
     front: {{usernameHeader: X-User, emailHeader: X-Email, groupsHeader: X-Groups}}
 targets:
   site:
-    bucket: &bucket
-      name: {bucket.name}
-      s3Endpoint: {bucket.endpoint}
-      region: us-east-1
-      credentials: {{accessKey: {{env: ACCESS}}, secretKey: {{env: SECRET}}}}
+    bucket: {{name: {bucket.name}, s3Endpoint: "{bucket.endpoint}", region: us-east-1}}
     mount: {{path: [/]}}
     actions: {{PUT: {{enabled: true, config: {{allowOverride: true}}}}, DELETE: {{enabled: true}}}}
     resources:

@@ -1,6 +1,5 @@
 """TLS: certificates that curl and openssl verify, and their renewal under load."""
 
-import re
 import shutil
 import ssl
 import subprocess
@@ -9,8 +8,9 @@ import urllib.request
 from contextlib import suppress
 
 import pytest
-from administering import eventually
+from administering import Admin, eventually
 from certificates import pair, renew
+from programs import TOGETHER, output_of
 from running import start_proxy
 
 OLD, NEW = pair("files.test", "localhost", common_name="old"), pair("files.test", "localhost", common_name="new")
@@ -19,15 +19,10 @@ CONFIGURATION = """
 server:
   port: 0
   ssl: {certificates: [{certificateUrl: files.crt, privateKeyUrl: files.key}], selfSignedHostnames: [own.test]}
-internalServer: {port: 0}
 log: {access: false}
 targets:
   site:
-    bucket:
-      name: %s
-      s3Endpoint: %s
-      s3ForcePathStyle: true
-      credentials: {accessKey: {env: ACCESS}, secretKey: {env: SECRET}}
+    bucket: {name: %s, s3Endpoint: "%s", s3ForcePathStyle: true}
 """
 
 
@@ -43,8 +38,7 @@ def served(bucket, tmp_path_factory):
 
 def _presented(proxy, name):
     command = ["openssl", "s_client", "-connect", "{}:{}".format(*proxy.address), "-servername", name]
-    result = subprocess.run(command, input="", capture_output=True, text=True, timeout=20, check=False)
-    return result.stdout
+    return subprocess.run(command, input="", capture_output=True, text=True, timeout=20, check=False).stdout
 
 
 @pytest.mark.skipif(not shutil.which("curl"), reason="curl is not installed")
@@ -52,11 +46,8 @@ def test_curl_verifies_the_certificate(served):
     """The certificate is valid for the host name in the URL of curl."""
     proxy, folder = served
     port = proxy.address[1]
-    command = ["curl", "-sS", "--cacert", str(folder / "files.crt"), "--resolve", f"files.test:{port}:127.0.0.1"]
-    result = subprocess.run(
-        [*command, f"https://files.test:{port}/hello.txt"], capture_output=True, timeout=20, check=False
-    )
-    assert (result.stdout, result.stderr) == (b"hello", b"")
+    command = ("curl", "-sS", "--cacert", folder / "files.crt", "--resolve", f"files.test:{port}:127.0.0.1")
+    assert output_of(*command, f"https://files.test:{port}/hello.txt", timeout=20, **TOGETHER) == "hello"
 
 
 @pytest.mark.skipif(not shutil.which("openssl"), reason="openssl is not installed")
@@ -106,7 +97,7 @@ def test_an_edit_turns_tls_on_and_off(bucket, tmp_path, options):
     plain = PLAIN % (bucket.name, bucket.endpoint)
     secure = plain.replace("port: 0", "port: 0, ssl: {selfSignedHostnames: [localhost]}")
     with start_proxy(tmp_path, plain, *options) as proxy:
-        ports = proxy.address[1], _admin_port(proxy)
+        ports = proxy.address[1], Admin.of(proxy).url.rpartition(":")[2]
         for text, scheme in ((secure, "https"), (plain, "http")):
             (tmp_path / "proxy.yaml").write_text(text)
             for port, path in zip(ports, ("/hello.txt", "/-/healthy"), strict=True):
@@ -117,13 +108,8 @@ def test_an_edit_turns_tls_on_and_off(bucket, tmp_path, options):
 PLAIN = """
 server: {port: 0}
 internalServer: {port: 0}
-targets: {site: {bucket: {name: %s, s3Endpoint: "%s", s3ForcePathStyle: true,
-                          credentials: {accessKey: {env: ACCESS}, secretKey: {env: SECRET}}}}}
+targets: {site: {bucket: {name: %s, s3Endpoint: "%s", s3ForcePathStyle: true}}}
 """
-
-
-def _admin_port(proxy):
-    return next(int(match[1]) for line in proxy.lines if (match := re.search(r"admin listener.*:(\d+)", line)))
 
 
 def _is_answered(url):

@@ -12,13 +12,10 @@ from endless_s3 import endless_s3
 from running import START_LIMIT, exchange, refused_start, start_proxy
 
 CONFIGURATION = """
-server: {{port: 0}}
-internalServer: {{port: 0}}
 targets:
   site:
     mount: {{path: [/]}}
-    bucket: {{name: {name}, s3Endpoint: "{endpoint}", s3ForcePathStyle: true, maxAttempts: 1, connectTimeout: 1s, readTimeout: 1s,
-              credentials: {{accessKey: {{env: ACCESS}}, secretKey: {{env: SECRET}}}}}}
+    bucket: {{name: {name}, s3Endpoint: "{endpoint}", s3ForcePathStyle: true, maxAttempts: 1, connectTimeout: 1s, readTimeout: 1s}}
     actions: {{PUT: {{enabled: true}}, DELETE: {{enabled: true}}}}
 """
 
@@ -53,17 +50,14 @@ def test_a_silent_s3_is_a_gateway_timeout(tmp_path):
 
 
 TWO_BUCKETS = """
-server: {{port: 0}}
-internalServer: {{port: 0}}
 s3: {{threads: 2}}
 targets:
   hangs:
     mount: {{path: [/hangs/]}}
-    bucket: {{name: some-bucket, s3Endpoint: "{silent}", s3ForcePathStyle: true, maxAttempts: 1, readTimeout: 10s,
-              credentials: &keys {{accessKey: {{env: ACCESS}}, secretKey: {{env: SECRET}}}}}}
+    bucket: {{name: some-bucket, s3Endpoint: "{silent}", s3ForcePathStyle: true, maxAttempts: 1, readTimeout: 10s}}
   site:
     mount: {{path: [/]}}
-    bucket: {{name: some-bucket, s3Endpoint: "{endpoint}", s3ForcePathStyle: true, credentials: *keys}}
+    bucket: {{name: some-bucket, s3Endpoint: "{endpoint}", s3ForcePathStyle: true}}
 """
 
 

@@ -7,12 +7,9 @@ from running import start_proxy
 from scripted_s3 import reply, scripted_s3
 
 CONFIGURATION = """
-server: {{port: 0}}
-internalServer: {{port: 0}}
 targets:
   site:
-    bucket: {{name: {bucket}, s3Endpoint: "{endpoint}", s3ForcePathStyle: true,
-              credentials: {{accessKey: {{env: ACCESS}}, secretKey: {{env: SECRET}}}}}}
+    bucket: {{name: {bucket}, s3Endpoint: "{endpoint}", s3ForcePathStyle: true}}
     actions:
       PUT:
         enabled: true

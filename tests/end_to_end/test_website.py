@@ -37,11 +37,9 @@ def site(bucket, tmp_path_factory, request):
     bucket.put("old.html", WebsiteRedirectLocation="/docs/")
     bucket.put("shop/kept.html", b"kept")
     bucket.put("empty/x", b"")
-    credentials = "credentials: {accessKey: {env: ACCESS}, secretKey: {env: SECRET}}"
-    place = f'{{name: {bucket.name}, s3Endpoint: "{bucket.endpoint}", s3ForcePathStyle: true, {credentials}}}'
-    configuration = CONFIGURATION.replace("{name: my-site}", place)
-    ports = f"server: {{port: 0}}\ninternalServer: {{port: 0}}\ns3: {{reads: {request.param}}}\n"
-    with start_proxy(tmp_path_factory.mktemp("site"), ports + configuration, site=RULES) as running:
+    place = f'{{name: {bucket.name}, s3Endpoint: "{bucket.endpoint}", s3ForcePathStyle: true}}'
+    configuration = f"s3: {{reads: {request.param}}}\n" + CONFIGURATION.replace("{name: my-site}", place)
+    with start_proxy(tmp_path_factory.mktemp("site"), configuration, site=RULES) as running:
         yield running
 
 

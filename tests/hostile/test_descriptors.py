@@ -4,7 +4,6 @@ import resource
 import socket
 from contextlib import ExitStack
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import pytest
 from administering import eventually, service
@@ -17,11 +16,7 @@ def test_the_admin_listener_answers_without_free_descriptors(tmp_path, options):
         pids = [proxy.process.pid, *(worker["pid"] for worker in admin.status()["workers"])]
         for pid in set(pids):
             _leave_descriptors(pid, 20)
-        url = urlsplit(proxy.url)
-        for _ in range(100):
-            client = stack.enter_context(socket.create_connection((url.hostname, url.port)))
-            client.sendall(b"GET /x HTTP/1.1\r\n")
-        eventually(lambda: any("Too many open files" in line for line in proxy.lines))
+        _use_all_descriptors(proxy, stack)
         paths = "/-/healthy", "/-/ready", "/-/status", "/metrics", "/-/", "/-/draft", "/-/?method=GET&path=/x"
         for _ in range(20):
             assert [admin.request("GET", path)[0] for path in paths] == [200] * len(paths)
@@ -32,14 +27,10 @@ def test_the_first_page_of_a_client_needs_no_free_descriptor(tmp_path):
     """What an error page needs is loaded with the descriptor that is kept for that."""
     with service(tmp_path) as (proxy, admin), ExitStack() as stack:
         eventually(lambda: admin.request("GET", "/-/ready")[0] == 200)  # until then threads load what follows edits
-        url = urlsplit(proxy.url)
-        first = stack.enter_context(socket.create_connection((url.hostname, url.port), timeout=60))
+        first = stack.enter_context(socket.create_connection(proxy.address, timeout=60))
         first.sendall(b"DELETE /x HTTP/1.1\r\nHost: files.example\r\nAccept: text/html\r\n")
         _leave_descriptors(proxy.process.pid, 20)
-        for _ in range(100):
-            client = stack.enter_context(socket.create_connection((url.hostname, url.port)))
-            client.sendall(b"GET /x HTTP/1.1\r\n")
-        eventually(lambda: any("Too many open files" in line for line in proxy.lines))
+        _use_all_descriptors(proxy, stack)
         first.sendall(b"Connection: close\r\n\r\n")
         answer = b"".join(iter(lambda: first.recv(65536), b""))
         assert answer.startswith(b"HTTP/1.1 405 ")
@@ -49,3 +40,10 @@ def test_the_first_page_of_a_client_needs_no_free_descriptor(tmp_path):
 def _leave_descriptors(pid, count):
     limit = len([*Path(f"/proc/{pid}/fd").iterdir()]) + count
     resource.prlimit(pid, resource.RLIMIT_NOFILE, (limit, limit))
+
+
+def _use_all_descriptors(proxy, stack):
+    for _ in range(100):
+        client = stack.enter_context(socket.create_connection(proxy.address))
+        client.sendall(b"GET /x HTTP/1.1\r\n")
+    eventually(lambda: any("Too many open files" in line for line in proxy.lines))

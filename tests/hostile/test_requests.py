@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from administering import eventually
 from fakes import EndlessBody, OneObjectStore
-from fuzzed_requests import fuzzed
+from fuzzed_requests import fuzzed, sent
 from memory_store import MemoryStore
 from serving import Serving, serve
 
@@ -46,24 +46,10 @@ class RunningServer:
     loop: asyncio.AbstractEventLoop
     blocked: list[float] = field(default_factory=lambda: [0.0])  # seconds of CPU time between two turns of the loop
 
-    def connect(self) -> socket.socket:
-        """Opens a blocking connection."""
-        return socket.create_connection(("127.0.0.1", self.site.port), timeout=PATIENCE)
-
-    def send(self, data: bytes) -> bytes:
-        """Sends bytes, ends the sending side and returns what the server sends; raises TimeoutError if it hangs."""
-        received = b""
-        try:
-            with self.connect() as client:
-                client.sendall(data)
-                client.shutdown(socket.SHUT_WR)
-                while block := client.recv(65536):
-                    received += block
-        except TimeoutError:
-            raise
-        except OSError:
-            pass  # the server resets a connection after a head that is too long
-        return received
+    @property
+    def address(self) -> tuple[str, int]:
+        """Where it listens."""
+        return "127.0.0.1", self.site.port
 
     def wait_until_idle(self) -> None:
         """Waits until no request is in progress."""
@@ -129,14 +115,14 @@ def _fuzz(seeds: Iterator[int] | range | tuple[int, ...], caplog: pytest.LogCapt
     with running_server(_store()) as server:
         for seed in seeds:
             try:
-                server.send(fuzzed(seed))
+                sent(server.address, fuzzed(seed))
             except TimeoutError:
                 pytest.fail(f"seed {seed} hangs")
             failures = _failures(server.site)
             assert not failures, f"seed {seed}: {failures}"
             assert not caplog.records, f"seed {seed}: {caplog.text}"
             server.site.events.clear()
-        assert b"200 OK" in server.send(b"GET /get/x HTTP/1.1\r\nHost: h\r\n\r\n")
+        assert b"200 OK" in sent(server.address, b"GET /get/x HTTP/1.1\r\nHost: h\r\n\r\n")
         server.wait_until_idle()
         gc.unfreeze()
         return max(server.blocked)
@@ -175,13 +161,13 @@ def test_requests_end_when_their_clients_leave():
     """Hundreds of requests that wait for S3 end soon after their clients disconnect."""
     store = _Stalled()
     with running_server(store) as server:
-        clients = [server.connect() for _ in range(200)]
+        clients = [socket.create_connection(server.address) for _ in range(200)]
         for number, client in enumerate(clients):
             client.sendall(b"GET /stalled/%d HTTP/1.1\r\nHost: h\r\n\r\n" % number)
         eventually(lambda: store.requested == len(clients))
         for client in clients:
             client.close()
-        assert b"200 OK" in server.send(b"GET /a HTTP/1.1\r\nHost: h\r\n\r\n")
+        assert b"200 OK" in sent(server.address, b"GET /a HTTP/1.1\r\nHost: h\r\n\r\n")
         server.wait_until_idle()
         assert {event.status for event in server.site.events} == {200, 499}
 
@@ -194,7 +180,7 @@ UPLOAD = (
 
 def _disturb(server: RunningServer, count: int) -> None:
     """Opens clients that stop reading, stop writing, disconnect or reset, all at once, and waits for the server."""
-    clients = [server.connect() for _ in range(count)]
+    clients = [socket.create_connection(server.address) for _ in range(count)]
     for number, client in enumerate(clients):
         with suppress(OSError):
             client.setblocking(False)
@@ -246,7 +232,7 @@ def test_connections_wait_for_free_descriptors(caplog):
         try:
             for client in waiting:
                 client.settimeout(PATIENCE)
-                client.connect(("127.0.0.1", server.site.port))
+                client.connect(server.address)
                 client.sendall(b"GET /a HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")
             answers = []
             for client in waiting:

@@ -24,7 +24,7 @@ from tornado_proxy.config.server import Compress, Server
 from tornado_proxy.pages.custom import BucketKey, Recipe
 from tornado_proxy.storage.cache import CacheCounts, CachingStore
 from tornado_proxy.storage.store import ForwardingStore
-from tornado_proxy.telemetry.events import ObjectUsed, Served
+from tornado_proxy.telemetry.events import Served
 
 KIB = 1024
 BODY = random.Random(3).randbytes(600 * KIB)
@@ -184,8 +184,7 @@ async def test_a_resumed_read_is_reported_once(breaks):
     get = GetAction(webhooks=(Webhook("http://127.0.0.1:1/"),))
     async with _broken(actions=Actions(get), breaks=breaks) as (site, _):
         answer = await site.get("/a")
-        await site.last_event()
-        used = [event for event in site.events if isinstance(event, ObjectUsed)]
+        used = await site.used()
         served = [event for event in site.events if isinstance(event, Served)]
     assert len(used) == answer.complete == (breaks is _once)
     assert [each.complete for each in served] == [answer.complete]

@@ -5,13 +5,10 @@ import real_s3
 from running import form, start_proxy
 
 CONFIGURATION = """
-server: {{port: 0}}
-internalServer: {{port: 0}}
 targets:
   files:
     mount: {{path: /files}}
-    bucket: &bucket {{name: shared, s3Endpoint: "{endpoint}", s3ForcePathStyle: true,
-                      credentials: {{accessKey: {{env: ACCESS}}, secretKey: {{env: SECRET}}}}}}
+    bucket: &bucket {{name: shared, s3Endpoint: "{endpoint}", s3ForcePathStyle: true}}
     actions: {{PUT: {{enabled: true, config: {{allowOverride: true}}}}}}
     resources: [{{path: /**, whiteList: true, methods: [GET, PUT]}}]
   site:

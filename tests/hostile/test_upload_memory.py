@@ -1,12 +1,9 @@
 """Memory of uploads: aborted uploads free it, and many transfers at once need little."""
 
-import re
 import socket
 import threading
 import time
 from contextlib import closing, suppress
-from pathlib import Path
-from urllib.parse import urlsplit
 
 import pytest
 from administering import eventually
@@ -17,12 +14,9 @@ pytestmark = pytest.mark.integration
 
 MIB = 1024**2
 CONFIGURATION = """\
-    server: {{port: 0}}
-    internalServer: {{port: 0}}
     targets:
       site:
-        bucket: {{name: bucket, s3Endpoint: "{endpoint}", s3ForcePathStyle: true,
-          credentials: {{accessKey: {{env: ACCESS}}, secretKey: {{env: SECRET}}}}}}
+        bucket: {{name: bucket, s3Endpoint: "{endpoint}", s3ForcePathStyle: true}}
         actions: {{PUT: {{enabled: true, config: {{allowOverride: true}}}}}}
         resources: [{{path: /**, methods: [GET, PUT], whiteList: true}}]
 """
@@ -30,20 +24,9 @@ FORM = b'--b\r\nContent-Disposition: form-data; name="file"; filename="a.bin"\r\
 HEAD = "PUT /d/ HTTP/1.1\r\nHost: x\r\nContent-Type: multipart/form-data; boundary=b\r\nContent-Length: {}\r\n\r\n"
 
 
-def memory(proxy) -> float:
-    """Returns the resident memory of the server, in MiB."""
-    status = Path(f"/proc/{proxy.process.pid}/status").read_text()
-    return int(re.search(r"VmRSS:\s+(\d+)", status)[1]) / 1024
-
-
-def connect(proxy) -> socket.socket:
-    url = urlsplit(proxy.url)
-    return socket.create_connection((url.hostname, url.port), timeout=60)
-
-
 def abort_upload(proxy, size: int) -> None:
     """Sends the beginning of an upload and disconnects."""
-    with closing(connect(proxy)) as client, suppress(OSError):
+    with closing(socket.create_connection(proxy.address, timeout=60)) as client, suppress(OSError):
         client.sendall(HEAD.format(100 * MIB).encode() + FORM + bytes(size))
 
 
@@ -61,27 +44,27 @@ def test_aborted_uploads_free_their_memory(tmp_path):
         run_in_threads(20, abort_upload, proxy, 12 * MIB)
         run_in_threads(20, abort_upload, proxy, 12 * MIB)
         time.sleep(2)
-        before = memory(proxy)
+        before = proxy.memory
         for _ in range(12):
             run_in_threads(20, abort_upload, proxy, 12 * MIB)
-        eventually(lambda: memory(proxy) < 1.2 * before)
-        after = memory(proxy)
-    print(f"{before:.0f} MiB, {after:.0f} MiB after twelve rounds")
+        eventually(lambda: proxy.memory < 1.2 * before)
+        after = proxy.memory
+    print(f"{before // MIB} MiB, {after // MIB} MiB after twelve rounds")
 
 
 def test_many_transfers_need_little_memory(tmp_path):
     """64 slow downloads and 64 slow uploads of 100 MiB take less than 300 MiB."""
-    stop, peak = threading.Event(), 0.0
+    stop, peak = threading.Event(), 0
 
     def upload(proxy) -> None:
-        with closing(connect(proxy)) as client, suppress(OSError):
+        with closing(socket.create_connection(proxy.address, timeout=60)) as client, suppress(OSError):
             client.sendall(HEAD.format(100 * MIB + len(FORM) + 9).encode() + FORM)
             while not stop.is_set():
                 client.sendall(bytes(256 * 1024))
                 time.sleep(0.1)
 
     def download(proxy) -> None:
-        with closing(connect(proxy)) as client, suppress(OSError):
+        with closing(socket.create_connection(proxy.address, timeout=60)) as client, suppress(OSError):
             client.sendall(f"GET /{100 * MIB}.bin HTTP/1.1\r\nHost: x\r\n\r\n".encode())
             while not stop.is_set() and client.recv(64 * 1024):
                 time.sleep(0.1)
@@ -96,9 +79,9 @@ def test_many_transfers_need_little_memory(tmp_path):
             thread.start()
         for _ in range(40):
             time.sleep(0.5)
-            peak = max(peak, memory(proxy))
+            peak = max(peak, proxy.memory)
         stop.set()
         for thread in threads:
             thread.join(60)
-    print(f"at peak {peak:.0f} MiB")
-    assert peak < 300
+    print(f"at peak {peak // MIB} MiB")
+    assert peak < 300 * MIB

@@ -11,11 +11,9 @@ from running import new_bucket, start_proxy
 pytestmark = pytest.mark.integration
 
 CONFIGURATION = """
-server: {{port: 0}}
-internalServer: {{port: 0}}
 targets:
   site:
-    bucket: {{name: {name}, s3Endpoint: "{endpoint}", s3ForcePathStyle: true, credentials: {{accessKey: {{env: ACCESS}}, secretKey: {{env: SECRET}}}}}}
+    bucket: {{name: {name}, s3Endpoint: "{endpoint}", s3ForcePathStyle: true}}
     actions: {{GET: {{config: {{redirectWithTrailingSlashForNotFoundFile: true}}}}}}
 """
 MANY = [f"{number:04}.txt" for number in range(2500)]

@@ -21,7 +21,7 @@ import real_s3
 import yaml
 from administering import Admin, eventually
 from issuer import CLIENT, CLIENT_SECRET, running_issuer
-from running import form, free_port, new_bucket, start_proxy
+from running import form, free_port, listens, new_bucket, start_proxy
 
 from tornado_proxy.cli.output import save
 from tornado_proxy.templates.go import built_in
@@ -219,12 +219,9 @@ class _Client:
 @contextlib.contextmanager
 def _s3_proxy(folder, document):
     """Runs s3-proxy; yields the port of its server."""
-    port, admin = free_port(2), 0
-    admin = port + 1
-    listeners = {
-        "server": {"listenAddr": "127.0.0.1", "port": port},
-        "internalServer": {"listenAddr": "127.0.0.1", "port": admin},
-    }
+    port = free_port(2)
+    ports = {"server": port, "internalServer": port + 1}
+    listeners = {name: {"listenAddr": "127.0.0.1", "port": number} for name, number in ports.items()}
     (folder / "conf").mkdir(parents=True)
     shutil.copytree(DEFAULT_PAGES, folder / "templates")  # s3-proxy's image has files of these names
     (folder / "templates" / "_helpers.tpl").write_text(built_in([]))
@@ -234,11 +231,7 @@ def _s3_proxy(folder, document):
 
         def is_up():
             assert process.poll() is None, (folder / "log").read_text()[-2000:]
-            client = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
-            with contextlib.suppress(OSError), contextlib.closing(client):
-                client.connect()
-                return True
-            return False
+            return listens(port)
 
         try:
             eventually(is_up)

@@ -21,13 +21,11 @@ pytestmark = pytest.mark.integration
 
 CONFIGURATION = """
 server: {{port: {port}, healthPath: /-/healthz, trustedProxies: [127.0.0.1], cache: {{cacheControl: "public, max-age=1"}}}}
-internalServer: {{port: 0}}
 rules: [rules]
 targets:
   site:
     mount: {{path: [/]}}
-    bucket: {{name: some-bucket, s3Endpoint: "{endpoint}", s3ForcePathStyle: true,
-              credentials: {{accessKey: {{env: ACCESS}}, secretKey: {{env: SECRET}}}}}}
+    bucket: {{name: some-bucket, s3Endpoint: "{endpoint}", s3ForcePathStyle: true}}
 """
 
 

@@ -14,11 +14,9 @@ pytestmark = pytest.mark.integration
 MANUAL = (Path(__file__).parents[3] / "docs" / "operations.md").read_text(encoding="utf-8")
 CONFIGURATION = """
 server: {{port: 0, trustedProxies: [127.0.0.1]}}
-internalServer: {{port: 0}}
 targets:
   site:
-    bucket: {{name: {name}, s3Endpoint: "{endpoint}", s3ForcePathStyle: true,
-              credentials: {{accessKey: {{env: ACCESS}}, secretKey: {{env: SECRET}}}}}}
+    bucket: {{name: {name}, s3Endpoint: "{endpoint}", s3ForcePathStyle: true}}
     actions: {{GET: {{config: {{redirectWithTrailingSlashForNotFoundFile: true}}}}, PUT: {{enabled: true}}}}
 """
 NGINX = "daemon off; pid {folder}/pid; error_log stderr; events {{}}\nhttp {{ access_log off; server {{ listen 127.0.0.1:{port};\n{text}}} }}"

@@ -14,8 +14,7 @@ MIB = 1 << 20
 TARGET = """
   {name}:
     mount: {{path: [/{name}]}}
-    bucket: {{name: {bucket.name}, prefix: {name}/, s3Endpoint: "{bucket.endpoint}", s3ForcePathStyle: true,
-              credentials: {{accessKey: {{env: ACCESS}}, secretKey: {{env: SECRET}}}}}}
+    bucket: {{name: {bucket.name}, prefix: {name}/, s3Endpoint: "{bucket.endpoint}", s3ForcePathStyle: true}}
     actions: {{GET: {{config: {{{get}}}}}, PUT: {{enabled: true, config: {{{put}}}}}}}
     resources: [{{path: /{name}/**, methods: [GET, PUT], whiteList: true}}]
 """
@@ -41,8 +40,7 @@ def bucket() -> Iterator[Bucket]:
 def proxy(bucket, tmp_path_factory) -> Iterator[Proxy]:
     """A service with three targets of the bucket."""
     targets = [TARGET.format(name=name, bucket=bucket, get=get, put=put) for name, (get, put) in TARGETS.items()]
-    text = f"server: {{port: 0}}\ninternalServer: {{port: 0}}\ntargets:{''.join(targets)}"
-    with start_proxy(tmp_path_factory.mktemp("large"), text) as started:
+    with start_proxy(tmp_path_factory.mktemp("large"), f"targets:{''.join(targets)}") as started:
         yield started
 
 

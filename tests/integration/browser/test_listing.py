@@ -8,7 +8,7 @@ from urllib.parse import quote, urlsplit
 import pytest
 from administering import eventually
 from running import Proxy
-from screens import choose, find, press, screen, slow, texts, violations
+from screens import choose, find, overflow, press, screen, slow, texts, violations
 
 pytestmark = pytest.mark.integration
 
@@ -64,13 +64,11 @@ PAGES = [
 @pytest.mark.parametrize(("user", "path"), PAGES)
 def test_a_page_is_accessible(browser, demo, files, axe, user, path, width, scheme, scripts):
     """A page has no violation for axe-core, and doesn't scroll sideways."""
-    browser.get("about:blank")
     with screen(browser, width, scheme, scripts=scripts):
         browser.get(_url_as(demo, user, path) if user != "nobody" else demo.rstrip("/") + path)
         browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
         violated = violations(browser, axe)
-        page = "document.documentElement"
-        assert browser.execute_script(f"return {page}.scrollWidth - {page}.clientWidth") == 0
+        assert overflow(browser) == 0
     assert violated == []
 
 
@@ -94,8 +92,7 @@ def test_a_wide_table_of_a_readme_breaks_no_words(browser, demo, files, axe, wid
     with screen(browser, width, scheme):
         browser.get(_url_as(demo, "ann", "/team/home/readme/"))
         assert browser.execute_script(_BROKEN_WORDS) == []
-        page = "document.documentElement"
-        assert browser.execute_script(f"return {page}.scrollWidth - {page}.clientWidth") == 0
+        assert overflow(browser) == 0
         table = find(browser, ".readme table")
         assert table.get_property("scrollWidth") > table.get_property("clientWidth") or width > 390
         assert violations(browser, axe) == []
@@ -167,7 +164,6 @@ def test_a_page_needs_three_requests(browser, demo):
 @pytest.mark.parametrize("scripts", [True, False])
 def test_hostile_names_are_shown_as_text(browser, demo, files, scripts):
     """Each name is shown, with signs for changes of direction, and its link leads to its file, also without JavaScript."""
-    browser.get("about:blank")
     with screen(browser, scripts=scripts):
         browser.get(_url_as(demo, "ann", "/team/home/hostile/"))
         browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
@@ -184,7 +180,6 @@ def test_hostile_names_are_shown_as_text(browser, demo, files, scripts):
 
 def test_all_pages_are_sorted_without_javascript(browser, demo):
     """One click on a column's head sorts all pages on the server, the largest first, and the head names the order."""
-    browser.get("about:blank")
     with screen(browser, scripts=False):
         browser.get(f"{demo}releases/nightly/?limit=100")
         browser.find_element("link text", "Size").click()
@@ -202,7 +197,6 @@ def test_all_pages_are_sorted_without_javascript(browser, demo):
 @pytest.mark.parametrize("scripts", [True, False])
 def test_names_are_searched_on_all_pages(browser, demo, scripts):
     """The field finds names on other pages by their beginning, and says if there is none; one link shows all again."""
-    browser.get("about:blank")
     with screen(browser, scripts=scripts):
         browser.get(f"{demo}releases/nightly/?limit=100")
         find(browser, ".filter").send_keys("build-020")
@@ -396,7 +390,6 @@ def test_a_phone_shows_what_belongs_together_in_one_line(browser, demo, files):
 
 
 def test_a_page_without_javascript_hides_its_controls(browser, demo, files):
-    browser.get("about:blank")
     with screen(browser, scripts=False):
         browser.get(_url_as(demo, "ann", "/team/home/hostile/"))
         assert "enable JavaScript" in find(browser, "noscript .note").text

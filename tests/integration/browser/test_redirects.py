@@ -10,13 +10,11 @@ from running import Proxy, start_proxy
 pytestmark = pytest.mark.integration
 
 _CONFIGURATION = """
-server: {{port: 0}}
-internalServer: {{port: 0}}
 rules: [site.rules]
 targets:
   site:
     mount: {{path: [/docs/]}}
-    bucket: {{name: {name}, s3Endpoint: "{endpoint}", s3ForcePathStyle: true, credentials: {{accessKey: {{env: ACCESS}}, secretKey: {{env: SECRET}}}}}}
+    bucket: {{name: {name}, s3Endpoint: "{endpoint}", s3ForcePathStyle: true}}
 """
 _RULES = """
 target site {

@@ -13,9 +13,12 @@ from urllib.parse import urlencode
 import pytest
 from administering import Admin, eventually
 from running import Proxy, start_proxy
-from screens import find
+from screens import find, set_size
 
-pytestmark = pytest.mark.integration
+pytestmark = [
+    pytest.mark.integration,
+    pytest.mark.skipif(not os.environ.get("UPDATE_SCREENSHOTS"), reason="UPDATE_SCREENSHOTS is not set"),
+]
 
 DOCS = Path(__file__).parents[3] / "docs"
 SECONDS = 75  # of requests, so that the charts of the status page show traffic
@@ -33,43 +36,33 @@ PICTURES = {
 def _fill(demo):
     generator = random.Random(1)
     for name, size in FILES.items():
-        assert Proxy(None, demo.rstrip("/")).upload(
-            "/team/home/", name, generator.randbytes(size), user="ann:demo"
-        ).status in (201, 409)
+        stored = Proxy(None, demo.rstrip("/")).upload("/team/home/", name, generator.randbytes(size), user="ann:demo")
+        assert stored.status in (201, 409)
 
 
 def _take_screenshot(browser, name, size, scheme):
-    width, height = size
-    features = [{"name": "prefers-color-scheme", "value": scheme}]
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
-    screenshot = browser.execute_cdp_cmd(
-        "Page.captureScreenshot",
-        {"captureBeyondViewport": True, "clip": {"x": 0, "y": 0, "width": width, "height": height, "scale": 1}},
+    clip = {"x": 0, "y": 0, "width": size[0], "height": size[1], "scale": 1}
+    options = {"captureBeyondViewport": True, "clip": clip}
+    browser.execute_cdp_cmd(
+        "Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
     )
-    picture = b64decode(screenshot["data"])
+    picture = b64decode(browser.execute_cdp_cmd("Page.captureScreenshot", options)["data"])
+    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
     assert len(picture) < LARGEST, len(picture)
     (DOCS / f"{name}.png").write_bytes(picture)
 
 
-@pytest.mark.skipif(
-    not os.environ.get("UPDATE_SCREENSHOTS"), reason="no screenshot is taken unless UPDATE_SCREENSHOTS is set"
-)
 @pytest.mark.parametrize("name", PICTURES)
 def test_screenshots_of_listings_are_taken(browser, demo, name):
     """The same pages are taken at the same size, in the light and in the dark scheme."""
     user, path, scheme, size = PICTURES[name]
     _fill(demo)
-    metrics = {"width": size[0], "height": size[1], "deviceScaleFactor": 1, "mobile": False}
-    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    set_size(browser, *size)
     browser.get(demo.replace("://", f"://{user}:demo@") + path if user else demo + path)
     browser.execute_script("document.documentElement.style.overflow = 'hidden'")
     _take_screenshot(browser, name, size, scheme)
-    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
-@pytest.mark.skipif(
-    not os.environ.get("UPDATE_SCREENSHOTS"), reason="no screenshot is taken unless UPDATE_SCREENSHOTS is set"
-)
 def test_a_screenshot_of_the_status_page_is_taken(browser, demo, status_page):
     """The status page is taken after some requests, so that its charts show traffic."""
     paths = (
@@ -85,24 +78,18 @@ def test_a_screenshot_of_the_status_page_is_taken(browser, demo, status_page):
         for path in generator.choices(paths, weights=(8, 3, 5, 1, 1, 1), k=generator.randrange(1, 6)):
             Proxy(None, demo.rstrip("/")).request("GET", path)
         time.sleep(0.3)
-    metrics = {"width": 1220, "height": 860, "deviceScaleFactor": 1, "mobile": False}
-    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    set_size(browser, 1220, 860)
     browser.get(f"{status_page}?path=/press/spring.html")
     _take_screenshot(browser, "status", (1220, 860), "light")
-    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
-@pytest.mark.skipif(
-    not os.environ.get("UPDATE_SCREENSHOTS"), reason="no screenshot is taken unless UPDATE_SCREENSHOTS is set"
-)
 def test_a_screenshot_of_a_draft_is_taken(browser, demo, status_page):
     """A rewrite of the gallery is edited, and tried on some requests."""
     paths = ("/press/spring.html", "/press/autumn.html", "/releases/", "/help/first-steps.html", "/index.html")
     generator = random.Random(3)
     for path in generator.choices(paths, weights=(3, 2, 3, 2, 6), k=90):
         Proxy(None, demo.rstrip("/")).request("GET", path)
-    metrics = {"width": 900, "height": 1300, "deviceScaleFactor": 1, "mobile": False}
-    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    set_size(browser, 900, 1300)
     browser.get(f"{status_page}draft")
     file = browser.execute_script(
         "return [...document.querySelectorAll('option')].find(o => /^site/.test(o.text)).value"
@@ -121,7 +108,6 @@ def test_a_screenshot_of_a_draft_is_taken(browser, demo, status_page):
         "document.documentElement.style.overflow = 'hidden'; window.scrollTo(0, 0)"
     )
     _take_screenshot(browser, "draft", (900, 1140), "light")
-    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
 LARGEST_FILM = 1_000_000  # bytes
@@ -137,8 +123,7 @@ def _frame(browser, editor, place, width, heights):
     status, pictures = browser.current_window_handle, []
     for handle in (editor, status):
         browser.switch_to.window(handle)
-        metrics = {"width": width, "height": heights[len(pictures)], "deviceScaleFactor": 1, "mobile": False}
-        browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+        set_size(browser, width, heights[len(pictures)])
         if handle == status:
             browser.execute_script("document.querySelector(arguments[0]).scrollIntoView()", place)
         pictures.append(Image.open(io.BytesIO(browser.get_screenshot_as_png())).convert("RGB"))
@@ -148,9 +133,6 @@ def _frame(browser, editor, place, width, heights):
     return joined
 
 
-@pytest.mark.skipif(
-    not os.environ.get("UPDATE_SCREENSHOTS"), reason="no film is taken unless UPDATE_SCREENSHOTS is set"
-)
 def test_a_film_of_an_edit_is_taken(browser, printed, tmp_path):
     """A rule is typed, the service reloads, and a request that was a 404 is explained as a 200."""
     pytest.importorskip("PIL", reason="the film needs Pillow")

@@ -14,7 +14,7 @@ import real_s3
 from administering import eventually
 from programs import PARTS, part
 from running import Proxy, free_port, start_proxy
-from screens import choose, click, texts
+from screens import choose, click, shown, texts
 
 pytestmark = pytest.mark.integration
 
@@ -23,18 +23,13 @@ _NODE = shutil.which("node", path=f"{_PACKAGE}/node_modules/.bin{os.pathsep}{os.
 _CLIENT, _SECRET = "files", "the secret of the client"
 _CONFIGURATION = """
 server: {{listenAddr: 127.0.0.1, port: {port}}}
-internalServer: {{port: 0}}
 authProviders:
   oidc:
     id: {{issuerUrl: "http://localhost:{issuer}", clientID: {client}, clientSecret: {{value: {secret}}}}}
     wrong: {{issuerUrl: "http://127.0.0.1:{issuer}", clientID: {client}, clientSecret: {{value: {secret}}}, cookieName: w}}
 targets:
   site:
-    bucket:
-      name: {bucket.name}
-      s3Endpoint: {bucket.endpoint}
-      region: us-east-1
-      credentials: {{accessKey: {{env: ACCESS}}, secretKey: {{env: SECRET}}}}
+    bucket: {{name: {bucket.name}, s3Endpoint: "{bucket.endpoint}", region: us-east-1}}
     resources:
       - {{path: /wrong/**, provider: wrong}}
       - {{path: /**, methods: [GET, PUT, DELETE], provider: id, oidc: {{authorizationAccesses: [{{group: editors}}]}}}}
@@ -111,10 +106,6 @@ def browser_without_cookies(browser, proxy):
     return browser
 
 
-def _text(browser):
-    return browser.find_element("css selector", "body").text
-
-
 def _click(browser, selector):
     """Clicks an element of the page that is shown or comes next."""
     eventually(lambda: browser.find_elements("css selector", selector))[0].click()
@@ -146,7 +137,7 @@ def _session(browser):
 
 def test_the_requested_page_is_shown_after_the_login(browser_without_cookies, issuer, site):
     _open(browser_without_cookies, f"{site}/deep/a%20b.txt?x=1")
-    assert _text(browser_without_cookies) == "this is deep/a b.txt"
+    assert shown(browser_without_cookies) == "this is deep/a b.txt"
     assert browser_without_cookies.current_url == f"{site}/deep/a%20b.txt?x=1"
 
 
@@ -156,7 +147,7 @@ def test_an_expired_session_is_renewed(browser_without_cookies, issuer, site):
     before = _session(browser_without_cookies)
     time.sleep(9)  # the tokens of the issuer expire after eight seconds
     browser_without_cookies.get(f"{site}/a.txt")
-    assert _text(browser_without_cookies) == "this is a.txt"
+    assert shown(browser_without_cookies) == "this is a.txt"
     assert _session(browser_without_cookies) not in (None, before)
 
 
@@ -167,7 +158,7 @@ def test_changes_wait_for_another_session(browser_without_cookies, issuer, site,
     browser.delete_cookie("oidc")
     files = [tmp_path / name for name in ("first.txt", "second.txt")]
     for each in files:
-        each.write_text("new")
+        each.writeshown("new")
     choose(browser, *files)
     _sign_in_again(browser)
     eventually(lambda: texts(browser, ".transfers .message") == ["done", "done"])
@@ -211,7 +202,7 @@ def test_a_callback_with_a_used_state_is_not_a_dead_end(browser_without_cookies,
 
 def test_an_issuer_with_another_name_is_refused(browser_without_cookies, issuer, site):
     browser_without_cookies.get(f"{site}/wrong/a.txt")
-    assert "502" in _text(browser_without_cookies)
+    assert "502" in shown(browser_without_cookies)
 
 
 def test_new_keys_are_fetched(browser_without_cookies, issuer, site):
@@ -219,9 +210,9 @@ def test_new_keys_are_fetched(browser_without_cookies, issuer, site):
     _open(browser_without_cookies, f"{site}/a.txt")
     issuer.stop()
     browser_without_cookies.get(f"{site}/deep/a%20b.txt")
-    assert _text(browser_without_cookies) == "this is deep/a b.txt"
+    assert shown(browser_without_cookies) == "this is deep/a b.txt"
     browser_without_cookies.execute_cdp_cmd("Network.clearBrowserCookies", {})
     time.sleep(10)  # the keys are fetched again after ten seconds at the earliest
     issuer.start()
     _open(browser_without_cookies, f"{site}/a.txt")
-    assert _text(browser_without_cookies) == "this is a.txt"
+    assert shown(browser_without_cookies) == "this is a.txt"

@@ -6,13 +6,9 @@ from urllib.parse import urlsplit
 import pytest
 from administering import CONFIGURATION, Admin, eventually
 from running import Proxy, start_proxy
-from screens import press, screen, texts, violations
+from screens import overflow, press, screen, shown, texts, violations
 
 pytestmark = pytest.mark.integration
-
-
-def _text(browser, selector):
-    return browser.find_element("css selector", selector).text
 
 
 @pytest.fixture
@@ -40,8 +36,7 @@ def test_the_page_fits_the_screen(browser, status_page, used, width):
     """Wide tables scroll within their frames, and the page doesn't scroll sideways."""
     with screen(browser, width):
         browser.get(f"{status_page}?path=/press/spring.html")
-        page = "document.documentElement"
-        assert browser.execute_script(f"return {page}.scrollWidth - {page}.clientWidth") == 0
+        assert overflow(browser) == 0
 
 
 def test_the_page_loads_everything_from_the_service(browser, status_page, used):
@@ -54,10 +49,10 @@ def test_the_page_loads_everything_from_the_service(browser, status_page, used):
     assert browser.get_log("browser") == []
 
 
-def test_requested_paths_are_shown_as_text(browser, status_page, used):
+def test_requested_paths_are_shown_asshown(browser, status_page, used):
     """Markup in a requested path is shown as text, without the query."""
     browser.get(status_page)
-    assert "<img src=x onerror=alert(1)>" in _text(browser, "#refused")
+    assert "<img src=x onerror=alert(1)>" in shown(browser, "#refused")
     assert browser.find_elements("css selector", "img") == []
     assert "s3cret" not in browser.page_source
 
@@ -71,9 +66,9 @@ def test_a_path_is_explained_by_keyboard(browser, status_page, scripts):
             press(browser, "\ue004")
         press(browser, "/press/spring.html\ue007")
         eventually(lambda: browser.find_elements("css selector", ".explanation"))
-        assert "site/archive/press/spring.html" in _text(browser, ".explanation")
+        assert "site/archive/press/spring.html" in shown(browser, ".explanation")
         assert texts(browser, "mark") == ["(?P<page>[^/]+)", "$page", "spring"]
-        assert "200 OK" in _text(browser, ".way li:last-child")
+        assert "200 OK" in shown(browser, ".way li:last-child")
         assert browser.find_element("name", "path").get_attribute("value") == "/press/spring.html"
 
 
@@ -83,7 +78,7 @@ def test_the_page_updates_itself(browser, status_page, used):
     browser.find_element("css selector", "#unused summary").click()
     browser.find_element("name", "path").send_keys("/half-typed")
     used.request("GET", "/seen-after-a-while")
-    eventually(lambda: "/seen-after-a-while" in _text(browser, "#refused"))
+    eventually(lambda: "/seen-after-a-while" in shown(browser, "#refused"))
     assert browser.find_element("id", "unused").get_attribute("open")
     assert browser.find_element("name", "path").get_attribute("value") == "/half-typed"
 
@@ -96,25 +91,25 @@ def test_updates_can_be_paused(browser, status_page, used):
     assert (button.get_attribute("aria-pressed"), button.text) == (None, "Resume updates")
     used.request("GET", "/not-seen-while-paused")
     time.sleep(6)
-    assert "/not-seen-while-paused" not in _text(browser, "#refused")
+    assert "/not-seen-while-paused" not in shown(browser, "#refused")
     button.click()
-    eventually(lambda: "/not-seen-while-paused" in _text(browser, "#refused"))
+    eventually(lambda: "/not-seen-while-paused" in shown(browser, "#refused"))
 
 
 def test_requests_appear_and_lead_to_their_explanation(browser, status_page, used):
     """A new request appears in the list of the last ones, and its link explains it."""
     browser.get(status_page)
     used.request("GET", "/help/first-steps.html")
-    eventually(lambda: "/help/first-steps.html" in _text(browser, "#recent"))
+    eventually(lambda: "/help/first-steps.html" in shown(browser, "#recent"))
     browser.find_element("partial link text", "/help/first-steps.html").click()
-    eventually(lambda: "guides" in _text(browser, ".way"))
+    eventually(lambda: "guides" in shown(browser, ".way"))
 
 
 def test_a_failing_rule_test_is_not_green(browser, tmp_path):
     """While a rule test fails, the state says so in a live region, and the page names the test."""
     (tmp_path / "rules").mkdir()
-    (tmp_path / "rules" / "site.rules").write_text('target site { rewrite `^/a$` -> "/b" test "/a" -> "/c" }\n')
+    (tmp_path / "rules" / "site.rules").writeshown('target site { rewrite `^/a$` -> "/b" test "/a" -> "/c" }\n')
     with start_proxy(tmp_path, CONFIGURATION.format(endpoint="http://127.0.0.1:9")) as proxy:
         browser.get(f"{Admin.of(proxy).url}/-/")
-        assert _text(browser, "#state[role=status]") == "Serving, a rule test fails"
-        assert "site.rules:1" in _text(browser, "#trouble[role=status]")
+        assert shown(browser, "#state[role=status]") == "Serving, a rule test fails"
+        assert "site.rules:1" in shown(browser, "#trouble[role=status]")

@@ -15,8 +15,6 @@ from screens import screen, texts
 pytestmark = pytest.mark.integration
 
 CONFIGURATION = """
-server: {{port: 0}}
-internalServer: {{port: 0}}
 targets:
   files:
     mount: {{path: [/]}}

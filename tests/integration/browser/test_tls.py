@@ -11,6 +11,7 @@ from certificates import pair, renew
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from cryptography.x509 import load_pem_x509_certificate
 from running import start_proxy
+from screens import shown
 
 pytestmark = pytest.mark.integration
 
@@ -18,14 +19,9 @@ OLD, NEW = pair("files.test", common_name="old"), pair("files.test", common_name
 
 CONFIGURATION = """
 server: {{port: 0, ssl: {{certificates: [{{certificateUrl: files.crt, privateKeyUrl: files.key}}]}}}}
-internalServer: {{port: 0}}
 targets:
   site:
-    bucket:
-      name: {name}
-      s3Endpoint: {endpoint}
-      s3ForcePathStyle: true
-      credentials: {{accessKey: {{env: ACCESS}}, secretKey: {{env: SECRET}}}}
+    bucket: {{name: {name}, s3Endpoint: "{endpoint}", s3ForcePathStyle: true}}
 """
 
 
@@ -55,15 +51,11 @@ def trusting_browser(browser_starter, tmp_path_factory):
         yield driver
 
 
-def _text(browser):
-    return browser.find_element("css selector", "body").text
-
-
 def test_a_page_is_secure(trusting_browser, served):
     """The listing and everything that it loads use TLS."""
     _, _, url = served
     trusting_browser.get(url)
-    assert "hello.txt" in _text(trusting_browser)
+    assert "hello.txt" in shown(trusting_browser)
     assert trusting_browser.execute_script("return window.isSecureContext && location.protocol") == "https:"
     assert trusting_browser.get_log("browser") == []
 
@@ -83,7 +75,7 @@ def test_a_renewed_certificate_is_accepted(trusting_browser, served):
     new = PEM_cert_to_DER_cert(NEW.chain)
     eventually(lambda: PEM_cert_to_DER_cert(get_server_certificate(proxy.address)) == new)
     trusting_browser.get(f"{url}hello.txt")
-    assert _text(trusting_browser) == "hello"
+    assert shown(trusting_browser) == "hello"
 
 
 def test_an_untrusted_certificate_is_refused(browser, served):

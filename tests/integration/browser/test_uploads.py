@@ -11,13 +11,10 @@ from screens import blocked, choose, click, find, texts
 pytestmark = pytest.mark.integration
 
 CONFIGURATION = """
-server: {{port: 0}}
-internalServer: {{port: 0}}
 targets:
   files:
     mount: {{path: [/files]}}
-    bucket: {{name: {bucket.name}, s3Endpoint: "{bucket.endpoint}", s3ForcePathStyle: true,
-              credentials: {{accessKey: {{env: ACCESS}}, secretKey: {{env: SECRET}}}}}}
+    bucket: {{name: {bucket.name}, s3Endpoint: "{bucket.endpoint}", s3ForcePathStyle: true}}
     actions:
       PUT: {{enabled: true, config: {{allowOverride: true, maxSize: 1MiB}}}}
       DELETE: {{enabled: true}}

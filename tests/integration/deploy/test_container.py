@@ -95,17 +95,10 @@ def _running_container(containers: Containers, folder: Path) -> Iterator[tuple[P
         containers.podman("run", "--detach", "--name=served", *RUN, *CONFINED, mount, "localhost/tornado-proxy")
         try:
             admin_client = Admin(f"http://127.0.0.1:{admin_port}")
-            eventually(lambda: _is_ready(admin_client))
+            eventually(admin_client.is_ready)
             yield Proxy(None, f"http://127.0.0.1:{port}"), admin_client
         finally:
             containers.podman("rm", "--force", "--time=10", "served")
-
-
-def _is_ready(admin: Admin) -> bool:
-    try:
-        return admin.request("GET", "/-/ready")[0] == 200
-    except OSError:
-        return False
 
 
 def test_a_confined_container_serves_and_reloads(containers, tmp_path):
@@ -158,7 +151,7 @@ def test_images_upgraded_and_taken_back_behind_haproxy_lose_no_request(container
         mount = f"--volume={tmp_path / str(number)}:/etc/tornado-proxy:ro"
         image = f"localhost/tornado-proxy:{version}"
         containers.podman("run", "--detach", f"--name=instance-{number}", *RUN, *CONFINED, mount, image)
-        eventually(lambda: _is_ready(admins[number]))
+        eventually(admins[number].is_ready)
         assert admins[number].status()["version"] == version
 
     with endless_s3() as (endpoint, _):

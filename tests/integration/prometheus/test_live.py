@@ -17,7 +17,7 @@ import urllib.parse
 import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,7 @@ from administering import Admin, eventually
 from certificates import pair, renew
 from programs import part
 from running import Proxy, exchange, free_port, start_proxy
+from scripted_s3 import Reply, Then, error_reply, reply, scripted_s3
 from test_monitoring import FOLDER
 
 pytestmark = pytest.mark.integration
@@ -37,7 +38,6 @@ DESCRIPTORS = 512
 
 CONFIGURATION = """
 server: {{port: 0{server}}}
-internalServer: {{port: 0}}
 log: {{access: false}}
 s3: {{probeInterval: {probes}}}
 rules: [rules]
@@ -46,66 +46,30 @@ targets:
 TARGET = """
   {name}:
     mount: {{path: [/{name}]}}
-    bucket: {{name: {name}, s3Endpoint: "{endpoint}", s3ForcePathStyle: true, maxAttempts: 1,
-              credentials: {{accessKey: {{env: ACCESS}}, secretKey: {{env: SECRET}}}}}}
+    bucket: {{name: {name}, s3Endpoint: "{endpoint}", s3ForcePathStyle: true, maxAttempts: 1}}
 """
 
 
-class S3(ThreadingHTTPServer):
-    """An S3 whose buckets `slow` and `left` are slow, and whose bucket `refused` refuses the key, once it `is_bad`."""
+@dataclass
+class Trouble:
+    """What an S3 answers: once it `is_bad`, the buckets `slow` and `left` are slow, and `refused` refuses the key."""
 
-    daemon_threads = True
-    request_queue_size = 128
-    is_bad = False
-    is_gone = False  # answers nothing
+    is_bad: bool = False
+    is_gone: bool = False  # answers nothing
 
-
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    server: S3
-
-    def do_GET(self) -> None:
-        bucket, is_listing = self.path.split("/")[1].partition("?")[0], "list-type=2" in self.path
-        if self.server.is_gone:
-            self.close_connection = True
-            return
-        if self.server.is_bad and bucket in ("slow", "left") and not is_listing:
-            time.sleep(SLOW)
-        if self.server.is_bad and bucket == "refused":
-            self._answer(403, b"<Error><Code>InvalidAccessKeyId</Code><Message>No such key</Message></Error>")
-        elif is_listing:
-            self._answer(200, b"<ListBucketResult/>")
-        else:
-            self._answer(200, b"x", ETag='"e"')
-
-    def do_HEAD(self) -> None:
-        self.close_connection = self.server.is_gone
-        if not self.server.is_gone:
-            self._answer(404, b"")
-
-    def _answer(self, status: int, body: bytes, **headers: str) -> None:
-        with suppress(OSError):
-            self.send_response(status)
-            for name, value in headers.items():
-                self.send_header(name, value)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-    def log_message(self, *_arguments: object) -> None:
-        """Logs nothing."""
-
-
-@contextmanager
-def s3_server() -> Iterator[S3]:
-    """Runs an S3."""
-    server = S3(("127.0.0.1", 0), _Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        yield server
-    finally:
-        server.shutdown()
-        server.server_close()
+    def __call__(self, head: str) -> Reply:
+        """The reply to a request."""
+        method, target, _ = head.split(" ", 2)
+        bucket, is_listing = target.split("/")[1].partition("?")[0], "list-type=2" in target
+        if self.is_gone:
+            return Reply(b"", Then.CLOSE)
+        if method == "HEAD":
+            return reply(404)
+        if self.is_bad and bucket == "refused":
+            return error_reply(403, "InvalidAccessKeyId")
+        answer = reply(200, b"<ListBucketResult/>") if is_listing else reply(200, b"x", ETag='"e"')
+        is_slow = self.is_bad and bucket in ("slow", "left") and not is_listing
+        return replace(answer, delay=SLOW if is_slow else 0.0)
 
 
 def configuration(endpoint: str, *targets: str, server: str = "", probes: str = "1h") -> str:
@@ -218,8 +182,8 @@ def scene(tmp_path_factory) -> Iterator[tuple[Callable[[str], Any], float]]:
     part("prometheus/usr/bin/prometheus", "prometheus")
     folder = tmp_path_factory.mktemp("scene")
     with ExitStack() as stack:
-        s3, doomed = stack.enter_context(s3_server()), stack.enter_context(s3_server())
-        endpoint, doomed_endpoint = (f"http://127.0.0.1:{each.server_port}" for each in (s3, doomed))
+        s3, doomed = Trouble(), Trouble()
+        endpoint, doomed_endpoint = (stack.enter_context(scripted_s3(answer=each)).url for each in (s3, doomed))
         scene = Scene(folder, stack)
         buckets, _ = scene.start(
             "buckets",

@@ -8,6 +8,10 @@ from machines import PROGRAM, SOCKET, UNIT
 
 pytestmark = pytest.mark.integration
 
+GUARD = """\
+    resources: [{{path: /**, provider: staff, basic: {{credentials: [{{user: ann, password: {{{secret}}}}}]}}}}]
+authProviders: {{basic: {{staff: {{realm: Files}}}}}}
+"""
 MOST_LINES = 80  # in the journal; a start whose configuration is wrong writes about ten
 
 
@@ -69,9 +73,7 @@ def test_the_check_reads_as_the_user_of_the_unit(every_site):
     """A private key that only root reads passes a check by root, and fails the one as the unit."""
     site = every_site
     site.machine.write("/etc/tornado-proxy/key", "secret", 0o600)
-    site.configure(
-        "tracing: {endpoint: 'http://127.0.0.1:4318/', secretHeaders: {a: {path: /etc/tornado-proxy/key}}}\n"
-    )
+    site.configure(GUARD.format(secret="path: /etc/tornado-proxy/key"))
     output = _check(site)
     assert "`/etc/tornado-proxy/key` cannot be read: Permission denied" in output
     assert "status 1" in output
@@ -82,7 +84,7 @@ def test_the_check_has_the_credentials_of_the_unit(every_site):
     site = every_site
     site.machine.write("/etc/tornado-proxy/key", "secret", 0o600)
     site.drop_in("[Service]\nLoadCredential=key:/etc/tornado-proxy/key\n")
-    site.configure("tracing: {endpoint: 'http://127.0.0.1:4318/', secretHeaders: {a: {credential: key}}}\n")
+    site.configure(GUARD.format(secret="credential: key"))
     assert "status 0" in _check(site)
     site.drop_in("[Service]\n")
     output = _check(site)
