@@ -39,9 +39,8 @@ class FakeAdministration:
     async def draft(self, path, text=None):
         """The page of a draft, whose text is recorded."""
         file = DraftFile("/etc/<rules>/site.rules", "<rules>/site.rules", ("site",))
-        page = DraftPage(
-            (file, DraftFile("/etc/b.rules", "b.rules")), file, "target <site> {}\n", kept=3, most_kept=500
-        )
+        files = (file, DraftFile("/etc/b.rules", "b.rules"))
+        page = DraftPage(files, file, "target <site> {}\n", kept=3, most_kept=500)
         if text is None:
             return page
         self.drafts.append((path, text))
@@ -93,10 +92,8 @@ async def listener(administration, **options: bool):
 
     async def ask(method: str, path: str, *, follow: bool = True, body: str = "", **headers: str):
         url = f"http://{address}{path}"
-        content = body if method == "POST" else None
-        return await client.fetch(
-            url, method=method, body=content, headers=headers, raise_error=False, follow_redirects=follow
-        )
+        options = {"body": body if method == "POST" else None, "follow_redirects": follow}
+        return await client.fetch(url, method=method, headers=headers, raise_error=False, **options)
 
     ask.address = address
     try:

@@ -45,9 +45,8 @@ def converted(*texts: str, keys_as: KeysAs = KeysAs.ACTUAL) -> Conversion:
     files, report = conversion.files, conversion.report
     loaded = compile_configuration(SourceFile(CONFIGURATION, files[CONFIGURATION]), Path("out"), unresolved)
     assert loaded.settings, [(diagnostic.message, diagnostic.place) for diagnostic in loaded.diagnostics]
-    rules = compile_rule_files(
-        [RuleFile(name, text.encode()) for name, text in files.items() if name.startswith("rules/")]
-    )
+    rule_files = [RuleFile(name, text.encode()) for name, text in files.items() if name.startswith("rules/")]
+    rules = compile_rule_files(rule_files)
     assert rules.diagnostics == ()
     return Conversion(dict(files), loaded.settings, dict(rules.rule_sets), report)
 

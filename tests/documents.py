@@ -107,15 +107,11 @@ _bare_texts = _documents(st.just(()), st.none()).map(print_document)
 
 def comment_texts(document: Document) -> list[str]:
     """The texts of all comments of a document, from top to bottom."""
-    return [comment.text for block in document.blocks for comment in _block_comments(block)] + [
-        comment.text for comment in document.closing
-    ]
-
-
-def _block_comments(block: TargetBlock) -> list[Comment]:
-    of_statements = [comment for each in block.statements for comment in (*each.comments, each.trailing)]
-    comments = (*block.comments, block.opening, *of_statements, *block.closing, block.trailing)
-    return [comment for comment in comments if comment]
+    comments: list[Comment | None] = []
+    for block in document.blocks:
+        of_statements = [comment for each in block.statements for comment in (*each.comments, each.trailing)]
+        comments += [*block.comments, block.opening, *of_statements, *block.closing, block.trailing]
+    return [comment.text for comment in (*comments, *document.closing) if comment]
 
 
 @st.composite

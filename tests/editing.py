@@ -19,9 +19,8 @@ def split_at_cursor(text: str) -> tuple[SourceFile, int]:
 def analysed(text: str, **other_files: str) -> Analysis:
     """The analysis of a file together with other files; `other="…"` is `other.rules`."""
     others = (RuleFile(f"{name}.rules", content.encode()) for name, content in other_files.items())
-    return analyse(
-        Read((RuleFile(NAME, text.replace(CURSOR, "").encode(errors="surrogatepass")), *others)), LintSettings()
-    )
+    edited = RuleFile(NAME, text.replace(CURSOR, "").encode(errors="surrogatepass"))
+    return analyse(Read((edited, *others)), LintSettings())
 
 
 def analysed_at_cursor(text: str, **other_files: str) -> tuple[Analysis, Document, int]:

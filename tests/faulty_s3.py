@@ -18,10 +18,15 @@ def answer(status: str, *lines: str, body: bytes = b"") -> bytes:
 
 _LONG = answer("200 OK", f"Content-Length: {LENGTH}", 'ETag: "1"', body=bytes(1000))
 _ERROR = b"<Error><Code>InternalError</Code><Message>An internal error</Message></Error>"
+_NO_BUCKET = b"<Error><Code>NoSuchBucket</Code></Error>"
 
 
 def _ok(*lines: str) -> Reply:
     return Reply(answer("200 OK", *lines, body=b"ab"), Then.CLOSE)
+
+
+def _part(*lines: str, body: bytes) -> Reply:
+    return Reply(answer("206 Partial", *lines, body=body), Then.CLOSE)
 
 
 FAULTS: dict[str, Reply] = {
@@ -47,20 +52,14 @@ FAULTS: dict[str, Reply] = {
     "word-length": _ok("Content-Length: two"),
     "word-date": _ok("Content-Length: 2", "Last-Modified: yesterday"),
     "number-date": _ok("Content-Length: 2", "Last-Modified: 99999999999999999999"),
-    "part-unasked": Reply(
-        answer("206 Partial", "Content-Length: 2", "Content-Range: bytes 0-1/10", body=b"ab"), Then.CLOSE
-    ),
-    "part-unnamed": Reply(answer("206 Partial", "Content-Length: 2", body=b"ab"), Then.CLOSE),
-    "part-shorter": Reply(
-        answer("206 Partial", "Content-Length: 5", "Content-Range: bytes 0-1/10", body=b"abcde"), Then.CLOSE
-    ),
+    "part-unasked": _part("Content-Length: 2", "Content-Range: bytes 0-1/10", body=b"ab"),
+    "part-unnamed": _part("Content-Length: 2", body=b"ab"),
+    "part-shorter": _part("Content-Length: 5", "Content-Range: bytes 0-1/10", body=b"abcde"),
     "error": Reply(answer("500 Oops", f"Content-Length: {len(_ERROR)}", body=_ERROR), Then.CLOSE),
     "error-page": Reply(answer("503 Oops", "Content-Type: text/html", "Content-Length: 6", body=b"<html>"), Then.CLOSE),
     "empty-error": Reply(answer("500 Oops", "Content-Length: 0"), Then.CLOSE),
     "slow-down": Reply(answer("503 Slow Down", "Content-Length: 0"), Then.CLOSE),
-    "no-bucket": Reply(
-        answer("404 Not Found", "Content-Length: 40", body=b"<Error><Code>NoSuchBucket</Code></Error>"), Then.CLOSE
-    ),
+    "no-bucket": Reply(answer("404 Not Found", f"Content-Length: {len(_NO_BUCKET)}", body=_NO_BUCKET), Then.CLOSE),
     "teapot": Reply(answer("418 Teapot", "Content-Length: 0"), Then.CLOSE),
     "moved": Reply(answer("301 Moved", "Location: http://127.0.0.1:9/", "Content-Length: 0"), Then.CLOSE),
 }

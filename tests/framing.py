@@ -11,9 +11,8 @@ from typing import NamedTuple
 import h11
 from hypothesis import strategies as st
 from memory_store import MemoryStore
-from serving import Serving, serve
+from serving import RAW_UPLOADS, Serving, serve
 
-from tornado_proxy.config.actions import Actions, DeleteAction, PutAction
 from tornado_proxy.telemetry.events import Served
 
 
@@ -176,11 +175,7 @@ class Reader:
                     pass
         while self._site.application.in_flight:  # noqa: ASYNC110 - only tests wait for this
             await asyncio.sleep(0)
-        return [self._read(event) for event in self._site.events if self._is_accepted(event)]
-
-    @staticmethod
-    def _is_accepted(event: object) -> bool:
-        return event.status not in (400, 431, 499)
+        return [self._read(event) for event in self._site.events if event.status not in (400, 431, 499)]
 
     def _read(self, event: object) -> Read:
         request = event.request
@@ -214,10 +209,7 @@ class _Writes(MemoryStore):
 async def reader() -> AsyncIterator[Reader]:
     """Runs the service with uploads of any name and removals."""
     store = _Writes()
-    actions = Actions(
-        put=PutAction(enabled=True, allow_override=True, raw_uploads=True), delete=DeleteAction(enabled=True)
-    )
-    async with serve(store, actions=actions) as site:
+    async with serve(store, actions=RAW_UPLOADS) as site:
         yield Reader(site, store)
 
 

@@ -68,22 +68,14 @@ def request_root(document: dict[str, Any]) -> Struct:
     """The root data of a request that was recorded for a Go program with its complete URL."""
     recorded, target = document["Request"], document["Target"]
     pairs = [(name, value) for name, values in recorded.get("Header", {}).items() for value in values]
-    request_data = Request(
-        recorded.get("Method", ""), headers=tuple(pairs), remote_address=recorded.get("RemoteAddr", "")
-    )
-    request = RequestFacts(
-        request_data,
-        urls.parse(go_string(recorded["URL"])),
-        go_string(recorded.get("Host", "")),
-        RenderBudget(GENEROUS),
-    )
+    remote_address, host = recorded.get("RemoteAddr", ""), go_string(recorded.get("Host", ""))
+    data = Request(recorded.get("Method", ""), headers=tuple(pairs), remote_address=remote_address)
+    request = RequestFacts(data, urls.parse(go_string(recorded["URL"])), host, RenderBudget(GENEROUS))
     request.request_uri = go_string(recorded.get("RequestURI", ""))
-    user = document.get("User")
-    data = TargetKeyRewriteData(
-        document.get("Key", ""), None if user is None else user_of(user), Request(), _target(target)
-    )
+    user = None if document.get("User") is None else user_of(document["User"])
+    rewrite = TargetKeyRewriteData(document.get("Key", ""), user, Request(), _target(target))
     nobody = Nil(Type("models.GenericUser", "interface"))
-    facts = RootFacts(data, Captures(()), RenderBudget(GENEROUS), nobody)
+    facts = RootFacts(rewrite, Captures(()), RenderBudget(GENEROUS), nobody)
     facts.request, facts.groups = request, GroupMap()
     return Struct(DATA, facts)
 

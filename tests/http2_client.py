@@ -68,11 +68,8 @@ class Http2Client:
         self.answers: dict[int, Answer] = {}
         self.goodbyes: list[tuple[ErrorCodes, int]] = []  # codes and last streams of GOAWAY
         self._received = bytearray()
-        self.h2 = H2Connection(
-            H2Configuration(
-                validate_outbound_headers=False, normalize_outbound_headers=False, header_encoding="latin-1"
-            )
-        )
+        as_given = {"validate_outbound_headers": False, "normalize_outbound_headers": False}
+        self.h2 = H2Connection(H2Configuration(header_encoding="latin-1", **as_given))
 
     async def begin(self) -> None:
         """Sends the preface."""

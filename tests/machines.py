@@ -118,9 +118,8 @@ class Machine:
     def _run_inside(self, *command: str) -> subprocess.CompletedProcess[str]:
         arguments = ["nsenter", "--target", str(self.leader), "--all", *command]
         environment = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root"}
-        return subprocess.run(
-            arguments, env=environment, capture_output=True, text=True, timeout=_INSTALLATION_LIMIT, check=False
-        )
+        options = {"capture_output": True, "text": True, "timeout": _INSTALLATION_LIMIT}
+        return subprocess.run(arguments, env=environment, check=False, **options)
 
     def systemctl(self, *arguments: str, check: bool = True) -> str:
         """Runs `systemctl` and returns its output."""

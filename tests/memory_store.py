@@ -3,8 +3,9 @@
 import hashlib
 import itertools
 from bisect import bisect_right
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from types import MappingProxyType
 
 from msgspec.structs import replace
 
@@ -29,11 +30,17 @@ _UNTYPED = "binary/octet-stream"
 class MemoryStore:
     """A bucket in memory that answers as S3 does, for one event loop."""
 
-    def __init__(self, clock: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
+    def __init__(
+        self,
+        objects: Mapping[str, bytes] = MappingProxyType({}),
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
         self._clock = clock
         self._objects: dict[str, tuple[ObjectInfo, bytes]] = {}
         self._ids = itertools.count(1)
         self.uploads: dict[str, tuple[str, Write, dict[int, bytes]]] = {}
+        for key, body in objects.items():
+            self.add(key, body)
 
     def __repr__(self) -> str:
         return f"<MemoryStore of {len(self._objects)} objects>"
@@ -72,10 +79,8 @@ class MemoryStore:
         names = sorted(entries)
         start = bisect_right(names, after or "")
         page = names[start : start + limit]
-        has_more = start + limit < len(names)
-        return Page(
-            tuple(entries[name] for name in page), page[-1] if has_more else None, not after and prefix in below
-        )
+        last = page[-1] if start + limit < len(names) else None
+        return Page(tuple(entries[name] for name in page), last, not after and prefix in below)
 
     async def put(self, key: ObjectKey, chunks: AsyncIterator[bytes], write: Write) -> Stored:
         """Stores the chunks as an object; stores nothing if the iterator raises, and lets the exception through."""

@@ -157,7 +157,7 @@ class QuirkyS3:
 
     def _refuse(self, request: Request) -> None:
         """Raises what a quirk refuses before S3 looks at the object."""
-        headers, is_put = request.headers, request.method == "PUT"
+        headers, is_put, is_head = request.headers, request.method == "PUT", request.method == "HEAD"
         sums = {name for name in headers if name in _CHECKSUMS or name.startswith("x-amz-checksum-")}
         sums.discard("x-amz-checksum-mode")
         has_condition = request.method in ("PUT", "POST") and headers.keys() & {"if-match", "if-none-match"}
@@ -172,14 +172,8 @@ class QuirkyS3:
             ("checksum-in-vain", is_put, 400, "InvalidRequest", needed),
             ("crc32-needed", is_put and "x-amz-checksum-crc32" not in sums, 400, "InvalidRequest", needed),
             ("properties-unknown", headers.keys() & _PROPERTIES, 501, "NotImplemented", "a header is not implemented"),
-            (
-                "locked",
-                request.method != "HEAD" and self._replaces(request),
-                403,
-                "AccessDenied",
-                "the object is locked",
-            ),
-            ("missing-denied", request.method == "HEAD" and request.key not in self.objects, 403, "AccessDenied", ""),
+            ("locked", not is_head and self._replaces(request), 403, "AccessDenied", "the object is locked"),
+            ("missing-denied", is_head and request.key not in self.objects, 403, "AccessDenied", ""),
             ("acl-demanded", is_put and "x-amz-acl" not in headers, 403, "AccessDenied", "explicit deny"),
             ("busy-once", is_put and len(self.requests) == 1, 503, "SlowDown", "reduce your rate"),
         ):

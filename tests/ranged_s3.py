@@ -61,9 +61,8 @@ class RangedS3:
         version_ids = [name for name, content in self.versions.items() if content == body]
         if version_ids:
             head["x-amz-version-id"] = version_ids[0]
-        sent = f"HTTP/1.1 {206 if asked else 200} OK\r\n" + "".join(
-            f"{key}: {value}\r\n" for key, value in head.items()
-        )
+        lines = "".join(f"{key}: {value}\r\n" for key, value in head.items())
+        sent = f"HTTP/1.1 {206 if asked else 200} OK\r\n{lines}"
         end, then = self.breaks(number) or (len(body), Then.KEEP_OPEN)
         content = b"" if method == "HEAD" else body[first : last + 1][:end]
         return Reply(f"{sent}\r\n".encode() + content, then)

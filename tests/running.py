@@ -145,14 +145,9 @@ class Bucket:
     def __init__(self, endpoint: str, name: str) -> None:
         self.endpoint = endpoint
         self.name = name
-        self.client = boto3.client(
-            "s3",
-            endpoint_url=endpoint,
-            region_name="us-east-1",
-            aws_access_key_id="test",
-            aws_secret_access_key="test",
-            config=botocore.config.Config(s3={"addressing_style": "path"}),
-        )
+        keys = {"aws_access_key_id": "test", "aws_secret_access_key": "test"}
+        by_path = botocore.config.Config(s3={"addressing_style": "path"})
+        self.client = boto3.client("s3", endpoint_url=endpoint, region_name="us-east-1", config=by_path, **keys)
 
     def put(self, key: str, content: bytes = b"", **parameters: object) -> None:
         """Stores an object; `parameters` are those of PutObject."""

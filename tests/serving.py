@@ -36,6 +36,8 @@ from tornado_proxy.wire.server import HttpServer
 BOUNDARY = "form-boundary-7c1d"
 PAGES = Pages()
 EVERYTHING = Actions(put=PutAction(enabled=True), delete=DeleteAction(enabled=True))
+RAW_UPLOADS = structs.replace(EVERYTHING, put=PutAction(enabled=True, allow_override=True, raw_uploads=True))
+"""As `EVERYTHING`; a request's body may be a file, also one that replaces another."""
 
 
 @dataclass(frozen=True)
@@ -279,7 +281,8 @@ make_server: Callable[[ProxyApplication, Limits], Any] = HttpServer
 async def serve(store: object, **parts: Any) -> AsyncIterator[Serving]:
     """Serves a store, or a memory store of these keys and bodies; `parts` are those of `generation`."""
     events: list[Any] = []
-    generations = Generations(generation(_store(store), **parts), events.append)
+    store = MemoryStore(store) if isinstance(store, dict) else store
+    generations = Generations(generation(store, **parts), events.append)
     application = ProxyApplication(generations, events.append)
     server = make_server(application, generations.in_force.parts.settings.limits)
     (listener,) = bind_sockets(0, "127.0.0.1")
@@ -290,12 +293,3 @@ async def serve(store: object, **parts: Any) -> AsyncIterator[Serving]:
     finally:
         await server.shut_down(5)
         await generations.in_force.retire()
-
-
-def _store(store_or_objects: object) -> object:
-    if not isinstance(store_or_objects, dict):
-        return store_or_objects
-    store = MemoryStore()
-    for key, content in store_or_objects.items():
-        store.add(key, content)
-    return store

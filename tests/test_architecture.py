@@ -83,9 +83,8 @@ def test_every_module_has_its_test_file():
     """Each module has a test file at the same path in tests/, or the table names its test file."""
     # A module of limits has only constants, which the tests of those who use them reach.
     names = [_name(path) for path in MODULES if path.name not in {"__init__.py", "limits.py"}]
-    expected = {
-        name: TESTED_ELSEWHERE.get(name) or f"tests/{Path(name).with_name('test_' + Path(name).name)}" for name in names
-    }
+    beside = {name: f"tests/{Path(name).with_name('test_' + Path(name).name)}" for name in names}
+    expected = {name: TESTED_ELSEWHERE.get(name) or path for name, path in beside.items()}
     assert {name: tests for name, tests in expected.items() if not (ROOT / tests).exists()} == {}
 
 

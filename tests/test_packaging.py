@@ -112,9 +112,8 @@ def _changes(folder: Path, version: str) -> subprocess.CompletedProcess[str]:
     """Runs `packaging/changes` in a folder with a changelog of three sections."""
     (folder / "packaging").mkdir()
     script = shutil.copy(ROOT / "packaging" / "changes", folder / "packaging")
-    (folder / "CHANGELOG.md").write_text(
-        "# Changelog\n\n## Unreleased\n\n## 0.1.1 (2026)\n\n- one\n\n## 0.1.0\n- two\n"
-    )
+    changelog = "# Changelog\n\n## Unreleased\n\n## 0.1.1 (2026)\n\n- one\n\n## 0.1.0\n- two\n"
+    (folder / "CHANGELOG.md").write_text(changelog)
     return subprocess.run([script, version], capture_output=True, text=True, check=False)
 
 
@@ -157,12 +156,8 @@ def _files_with_commands() -> list[Path]:
 def test_no_file_installs_the_project_from_an_index():
     """No file installs the project by its name from a package index, where somebody else could take the name."""
     command = re.compile(r"install [\"']?tornado-proxy(\[\w+\])?[\"'`\s](?!@ )")
-    files = [
-        path.name
-        for path in _files_with_commands()
-        if path.is_file() and command.search(path.read_text(encoding="utf-8"))
-    ]
-    assert files == []
+    paths = [path for path in _files_with_commands() if path.is_file()]
+    assert [path.name for path in paths if command.search(path.read_text(encoding="utf-8"))] == []
 
 
 def test_every_shown_version_is_that_of_a_dependency():

@@ -52,9 +52,8 @@ def test_versions_are_listed_from_the_newest(published):
 
 def test_the_example_from_python_runs(monkeypatch, capsys):
     """The example of docs/python.md rewrites a key with the rules of the gallery."""
-    (example,) = re.findall(
-        r"^```python\n(.*?)^```$", (ROOT / "docs" / "python.md").read_text(), re.DOTALL | re.MULTILINE
-    )
+    page = (ROOT / "docs" / "python.md").read_text()
+    (example,) = re.findall(r"^```python\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
     monkeypatch.chdir(ROOT)
     exec(example, {})
     assert capsys.readouterr().out == "/archive/press/spring.html press\n"

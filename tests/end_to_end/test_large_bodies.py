@@ -127,9 +127,8 @@ def _archive(proxy, size: int, archive_format: str) -> tuple[int, int, bytes, in
     """Reads the archive of two files; returns its announced and its real length, its tail, and the growth."""
     before, growth, received, tail = proxy.memory, 0, 0, b""
     with socket.create_connection(proxy.address) as client:
-        client.sendall(
-            f"GET /of-{size}/?format={archive_format} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode()
-        )
+        target = f"/of-{size}/?format={archive_format}"
+        client.sendall(f"GET {target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode())
         head, _, body = _receive_head(client)
         announced = int(head.lower().partition(b"content-length: ")[2].split(b"\r\n")[0])
         while body:

@@ -133,10 +133,8 @@ def test_a_json_log_reports_a_refused_start(tmp_path):
 
 def test_a_json_log_reports_a_taken_address(tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as occupied:
-        text = JSON_LOG.format(endpoint="http://127.0.0.1:1").replace(
-            "port: 0", f"port: {occupied.getsockname()[1]}", 1
-        )
-        lines = _log_of(tmp_path, text)
+        text = JSON_LOG.replace("port: 0", f"port: {occupied.getsockname()[1]}", 1)
+        lines = _log_of(tmp_path, text.format(endpoint="http://127.0.0.1:1"))
     assert lines[-1]["message"].startswith("cannot listen on 127.0.0.1")
 
 

@@ -35,9 +35,8 @@ def _secrets(monkeypatch):
 
 
 def test_check_does_not_count_page_templates_as_rule_files(files, capfd):
-    files.write_text(
-        files.read_text().replace("rules: [rules]", "rules: []\ntemplates: {notFoundError: {path: gone.html}}")
-    )
+    options = "rules: []\ntemplates: {notFoundError: {path: gone.html}}"
+    files.write_text(files.read_text().replace("rules: [rules]", options))
     (files.parent / "gone.html").write_text("gone")
     assert main(["serve", "--check", "--config", str(files)]) == 0
     assert capfd.readouterr().out.endswith("1 target, 0 rewrites in 0 files\n")

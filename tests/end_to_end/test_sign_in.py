@@ -8,6 +8,7 @@ from issuer import ANN, CLIENT, CLIENT_SECRET, new_key, running_issuer
 from joserfc import jwt
 from running import form, start_proxy
 
+SAME_ORIGIN = {"Origin": "http://files.example", "Sec-Fetch-Site": "same-origin"}
 CONFIGURATION = """
 server: {{port: 0, trustedProxies: [{trusted}]}}
 authProviders:
@@ -104,15 +105,13 @@ def test_a_sign_in_works_behind_a_proxy_that_takes_a_path_off(trusting_proxy):
     assert all("Path=/files;" in line for line in browser.set_cookie_headers)
     page = browser.request("/files/auth/id/logout").text
     assert 'action="/files/auth/id/logout"' in page
-    browser.request(
-        "/files/auth/id/logout", "POST", {"Origin": "http://files.example", "Sec-Fetch-Site": "same-origin"}
-    )
+    browser.request("/files/auth/id/logout", "POST", SAME_ORIGIN)
     assert browser.cookies == {}
 
 
 def test_a_logout_ends_the_session_here_and_at_the_issuer(ann, issuer):
     """A logout deletes the cookie and redirects to the issuer's logout, and the next page needs a login."""
-    answer = ann.request("/auth/id/logout", "POST", {"Origin": "http://files.example", "Sec-Fetch-Site": "same-origin"})
+    answer = ann.request("/auth/id/logout", "POST", SAME_ORIGIN)
     assert (answer.status, urlsplit(answer.headers["location"]).path) == (303, "/end")
     query = parse_qs(urlsplit(answer.headers["location"]).query)
     assert (query["client_id"], query["post_logout_redirect_uri"]) == ([CLIENT], ["http://files.example/"])

@@ -1,16 +1,14 @@
 """The site of docs/which.md that leaves S3's website endpoint."""
 
 import re
-from pathlib import Path
 
 import pytest
+from programs import ROOT
 from running import start_proxy
 
 from tornado_proxy.cli.main import main
 
-PAGE = (
-    (Path(__file__).parents[2] / "docs" / "which.md").read_text(encoding="utf-8").partition("## From S3's website")[2]
-)
+PAGE = (ROOT / "docs" / "which.md").read_text(encoding="utf-8").partition("## From S3's website")[2]
 (CONFIGURATION,) = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
 ROUTING_RULES = """{"RoutingRules": [
     {"Condition": {"KeyPrefixEquals": "2019/"}, "Redirect": {"ReplaceKeyPrefixWith": "archive/2019/"}},

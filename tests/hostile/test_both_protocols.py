@@ -107,7 +107,7 @@ def _settings(policy):
 
 
 def _store():
-    store = MemoryStore(lambda: datetime(2026, 5, 1, tzinfo=UTC))
+    store = MemoryStore(clock=lambda: datetime(2026, 5, 1, tzinfo=UTC))
     for key, body in FILES.items():
         store.add(key, body, ObjectInfo(len(body), content_type="text/plain"))
     store.add("bob/moved", b"x", ObjectInfo(1, redirect="/bob/a"))

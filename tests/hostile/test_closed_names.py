@@ -48,9 +48,8 @@ async def _pages(site, query):
     return answers
 
 
-NAMES = st.sets(
-    st.builds("{}{}".format, st.text("ab", min_size=1, max_size=3), st.sampled_from(["", "/x"])), min_size=1
-)
+NAME = st.builds("{}{}".format, st.text("ab", min_size=1, max_size=3), st.sampled_from(["", "/x"]))
+NAMES = st.sets(NAME, min_size=1)
 QUERIES = st.fixed_dictionaries(
     {"format": st.sampled_from(["html", "json", "text", "zip", "tar"])},
     optional={

@@ -8,9 +8,10 @@ from itertools import product
 import pytest
 from front_proxy import ANN, BOB, FRONT
 from memory_store import MemoryStore
-from serving import part, serve
+from msgspec import structs
+from serving import RAW_UPLOADS, part, serve
 
-from tornado_proxy.config.actions import Actions, DeleteAction, GetAction, PutAction
+from tornado_proxy.config.actions import Actions, GetAction, PutAction
 from tornado_proxy.config.model import ArchiveOptions, Bucket, ListingOptions, Mount, ObjectCache, Target
 from tornado_proxy.config.providers import OpaServer, Resource
 from tornado_proxy.config.values import GuardedUrl
@@ -19,9 +20,6 @@ from tornado_proxy.storage.cache import CacheCounts, CachingStore
 from tornado_proxy.wire.dialing import Fetched
 
 SECRET = b"what only some may read"
-WRITABLE = Actions(
-    put=PutAction(enabled=True, allow_override=True, raw_uploads=True), delete=DeleteAction(enabled=True)
-)
 METHODS = ("GET", "PUT", "DELETE")
 LISTING = ListingOptions(readme=True, archive=ArchiveOptions(enabled=True))
 OPEN, CLOSED = Resource("/**", METHODS, white_list=True), Resource("/Private/**", METHODS, provider="front")
@@ -119,7 +117,7 @@ async def _body(store, key):
 async def test_no_spelling_leads_past_the_resources(name):
     """A path is decided as it was sent, and as the store reads it: both must let it pass."""
     store = _store(name)
-    settings = {"resources": [CLOSED, OPEN], "actions": WRITABLE, "bucket": Bucket("b", folding=FOLDING[name])}
+    settings = {"resources": [CLOSED, OPEN], "actions": RAW_UPLOADS, "bucket": Bucket("b", folding=FOLDING[name])}
     async with serve(store, **settings, **FRONT) as site:
         assert (await site.request("GET", "/Private/%C3%A9", ANN)).body == SECRET
         await _check_closed(site, name)
@@ -166,9 +164,9 @@ async def test_no_view_shows_what_is_closed_at_another_spelling(name):
 async def test_no_spelling_leads_past_a_nested_mount(name):
     """What another target is mounted over is reached by the other target only, in whatever spelling."""
     nobodys = Resource("/Private/**", METHODS)
-    nested = Target("nested", Mount("", ("/Private/",)), Bucket("other"), WRITABLE, (nobodys,))
+    nested = Target("nested", Mount("", ("/Private/",)), Bucket("other"), RAW_UPLOADS, (nobodys,))
     bucket = Bucket("b", folding=FOLDING[name])
-    async with serve(_store(name), others=[nested], actions=WRITABLE, bucket=bucket, **FRONT) as site:
+    async with serve(_store(name), others=[nested], actions=RAW_UPLOADS, bucket=bucket, **FRONT) as site:
         await _check_closed(site, name)
         await _check_closed(site, name, ANN)
         for listing in ("/?format=json", "//?format=json", "/?format=zip", "//?format=zip"):
@@ -212,7 +210,7 @@ async def test_no_spelling_leads_out_of_a_users_directory(name):
     """Not by a path, by a rewrite that inserts what was sent, or by a user's own name."""
     store = _store(name, "ann/é")
     settings = {
-        "actions": Actions(GetAction(user_isolation=True), put=WRITABLE.put, delete=WRITABLE.delete),
+        "actions": structs.replace(RAW_UPLOADS, get=GetAction(user_isolation=True)),
         "resources": [Resource("/**", METHODS, provider="front")],
         "bucket": Bucket("b", folding=FOLDING[name]),
         "rules": "rewrite `^/(?P<user>[^/]+)/by-header/` -> jinja `/{{ groups.user }}/{{ request.headers['x-there'] }}`",
@@ -239,7 +237,11 @@ async def test_no_spelling_leads_out_of_a_users_directory(name):
 async def test_no_name_of_a_file_leads_past_the_resources():
     r"""The name of a form's file is a part of the path: on a store that reads `\` as `/`, it leads elsewhere."""
     store = _store("backslashes")
-    settings = {"resources": [CLOSED, OPEN], "actions": WRITABLE, "bucket": Bucket("b", folding=FOLDING["backslashes"])}
+    settings = {
+        "resources": [CLOSED, OPEN],
+        "actions": RAW_UPLOADS,
+        "bucket": Bucket("b", folding=FOLDING["backslashes"]),
+    }
     async with serve(store, **settings, **FRONT) as site:
         for name, status in (("Private\\é", 401), ("x\\..\\Private\\é", 400)):
             assert (await site.upload("/", part("file", b"changed", filename=name))).status == status
@@ -248,8 +250,7 @@ async def test_no_name_of_a_file_leads_past_the_resources():
 
 async def test_a_store_that_keeps_keys_apart_can_say_so():
     """With `folding: []`, only the path as it was sent is decided, and keys with empty segments are their own."""
-    store = MemoryStore()
-    store.add("/Private/a", b"a key that begins with a slash")
+    store = MemoryStore({"/Private/a": b"a key that begins with a slash"})
     for folding, status in (((), 200), (("emptySegments",), 401)):
         async with serve(store, resources=[CLOSED, OPEN], bucket=Bucket("b", folding=folding), **FRONT) as site:
             assert (await site.get("//Private/a")).status == status
@@ -279,7 +280,7 @@ async def test_no_path_leads_to_what_a_gateway_keeps_in_a_bucket(name, mount):
     store = _store(name, PART_OF_UPLOAD)
     own = (PART_OF_UPLOAD, f"/{PART_OF_UPLOAD}", ".sgwtmp", ".sgwtmp/x", ".sgwtmp/", ".sgwtmp/multipart/?format=zip")
     spellings = [*own, *(PART_OF_UPLOAD.upper() for _ in range(name == "case"))]
-    settings = {"actions": WRITABLE, "bucket": Bucket("b", folding=FOLDING[name]), "mount": Mount(paths=(mount,))}
+    settings = {"actions": RAW_UPLOADS, "bucket": Bucket("b", folding=FOLDING[name]), "mount": Mount(paths=(mount,))}
     async with serve(store, listing=LISTING, **settings) as site:
         for path, method in product(spellings, ("GET", "HEAD", "PUT", "DELETE")):
             answer = await site.request(method, f"{mount}{path}", None, b"changed" if method == "PUT" else b"")

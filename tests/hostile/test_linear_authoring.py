@@ -46,6 +46,7 @@ STATEMENTS = (
     "redirect `/a` -> `/b/$1`\n", "gone `é`\n", 'test "/a" -> "/b"\n', 'test "/b" as "a" -> error\n',
     "# allow unescaped-dot\n", "\n",
 )  # fmt: skip
+LISTS = 'redirects "a" ignoring case\nrewrites "a"'
 LINES = ("/a№ /b№\n", "/b№ /a№ 301\n", "/c№ /c\n", "/c /c/№#x\n", "/a /b # c\n", "x y\n", "#", "\n")
 YAML = ("a: ", "- ", "\n", "\n ", '"', "'", "{", "[", "]", ",", ":", "#", "&a ", "*a ", "|\n", "? ", "\\", "!", "é")
 
@@ -66,10 +67,6 @@ def _source(text: str) -> None:
 
 def _linted(text: str) -> None:
     report(a=f"target a {{\nrewrite `{text.replace('`', '')}` -> `/$1`\n}}\n")
-
-
-def _linted_list(text: str) -> None:
-    lint(subject('redirects "a" ignoring case\nrewrites "a"', lists={"a": text}), CHECKS)
 
 
 def _page(text: str) -> None:
@@ -95,7 +92,7 @@ READERS = {
     "other expressions": (compile_pattern, EXPRESSION, ("",), ("",)),
     "linted sources": (_linted, EXPRESSION, ("", "^/"), ("",)),
     "linted rules": (lambda text: report(a=text), STATEMENTS, ("target a {\n",), ("}\n",)),
-    "linted lists": (_linted_list, LINES, ("",), ("",)),
+    "linted lists": (lambda text: lint(subject(LISTS, lists={"a": text}), CHECKS), LINES, ("",), ("",)),
     "plain templates": (compile_plain, ("$", "{", "}", "a", "1", "$a", "${a}", "é", "²"), ("",), ("", "}")),
     "Go templates": (lambda text: go.compile_template(text, {}, 0), GO, ("", "{{ "), ("", " }}")),
     "Go statements": (lambda text: go.compile_template(text, {}, 0), GO_STATEMENTS, ("",), ("", "{{ end }}")),

@@ -9,12 +9,6 @@ import pytest
 from joserfc.jwk import KeySet, RSAKey
 from linear_time import check_linear, text_makers
 
-import tornado_proxy.auth
-import tornado_proxy.routing
-import tornado_proxy.s3
-import tornado_proxy.semantics
-import tornado_proxy.telemetry
-import tornado_proxy.web
 from tornado_proxy.auth.oidc import Sealer, read_cookies
 from tornado_proxy.auth.oidc_provider import Metadata
 from tornado_proxy.config.model import Bucket, Mount, Target
@@ -63,14 +57,8 @@ TRUSTED_OR_SHORT = {
 
 
 def _modules() -> Iterator[object]:
-    for package in (
-        tornado_proxy.semantics,
-        tornado_proxy.routing,
-        tornado_proxy.web,
-        tornado_proxy.auth,
-        tornado_proxy.telemetry,
-        tornado_proxy.s3,
-    ):
+    for layer in ("semantics", "routing", "web", "auth", "telemetry", "s3"):
+        package = importlib.import_module(f"tornado_proxy.{layer}")
         for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
             yield importlib.import_module(module.name)
 
@@ -96,9 +84,7 @@ def _reads_text(read: Callable[..., object]) -> bool:
 def _function_of_text(read: Callable[..., object]) -> Callable[[str], object]:
     """Returns the reader as a function of the text; other parameters get the arguments above."""
     first, *parameters = inspect.signature(read).parameters.values()
-    arguments = {
-        parameter.name: ARGUMENTS[parameter.name] for parameter in parameters if parameter.default is parameter.empty
-    }
+    arguments = {each.name: ARGUMENTS[each.name] for each in parameters if each.default is each.empty}
     if first.annotation == "bytes":
         return lambda text: read(text.encode(), **arguments)
     return lambda text: read(text, **arguments)
@@ -137,10 +123,6 @@ def _s3_header(name: bytes) -> Callable[[str], object]:
     return lambda text: answers.object_info({name: text.encode()}, 1)
 
 
-def _s3_range(text: str) -> object:
-    return answers.content_range(206, {b"content-range": text.encode(), b"content-length": b"1"}, ByteRange(0, 1))
-
-
 def _s3_listing(field: str) -> Callable[[str], object]:
     listing = f"<ListBucketResult><EncodingType>url</EncodingType><Contents><{field}>{{}}</{field}></Contents>"
     return lambda text: read_listing((listing.format(text.replace("&", "&amp;")) + "</ListBucketResult>").encode())
@@ -151,10 +133,7 @@ HEADER_READERS = {
     "tornado_proxy.semantics.conditions.Conditions.from_headers": ("If-Match", "If-None-Match", "If-Range"),
     "tornado_proxy.semantics.request.origin_behind": (
         "Forwarded",
-        "X-Forwarded-For",
-        "X-Forwarded-Host",
-        "X-Forwarded-Proto",
-        "X-Forwarded-Prefix",
+        *(f"X-Forwarded-{what}" for what in ("For", "Host", "Proto", "Prefix")),
     ),
     "tornado_proxy.auth.oidc.read_cookies": ("Cookie",),
     "tornado_proxy.s3.answers.object_info": (b"last-modified", b"etag", b"x-amz-checksum-sha256"),
@@ -184,10 +163,7 @@ def _form(text: str) -> None:
     form._feed(text.encode())
 
 
-def _form_head(text: str) -> None:
-    _multipart_form()._feed(b"--boundary\r\n" + text.encode()[:LONGEST])
-
-
+ONE_BYTE = {b"content-length": b"1"}
 READERS = {
     **{
         name: _function_of_text(read)
@@ -204,10 +180,12 @@ READERS = {
     "Cookie": lambda text: read_cookies((("Cookie", text),)),
     "a session": lambda text: SEALER.unseal(text, 0),
     **{f"S3's {name}": _s3_header(name) for name in HEADER_READERS["tornado_proxy.s3.answers.object_info"]},
-    "S3's content-range": _s3_range,
+    "S3's content-range": lambda text: answers.content_range(
+        206, ONE_BYTE | {b"content-range": text.encode()}, ByteRange(0, 1)
+    ),
     **{f"a listing's {name}": _s3_listing(name) for name in ("Key", "Size", "LastModified")},
     "a form's content": _form,
-    "a form's head": _form_head,
+    "a form's head": lambda text: _multipart_form()._feed(b"--boundary\r\n" + text.encode()[:LONGEST]),
 }
 
 

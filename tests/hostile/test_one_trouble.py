@@ -141,9 +141,8 @@ TARGET = """
 @asynccontextmanager
 async def service(folder, **urls: str):
     """The port of a service with a target for each URL of an S3."""
-    (folder / "proxy.yaml").write_text(
-        CONFIGURATION.format() + "".join(TARGET.format(name=n, url=u) for n, u in urls.items())
-    )
+    targets = "".join(TARGET.format(name=name, url=url) for name, url in urls.items())
+    (folder / "proxy.yaml").write_text(CONFIGURATION.format() + targets)
     configuration = compile_snapshot(SnapshotReader(folder / "proxy.yaml", {})())
     assert configuration.usable, configuration.diagnostics
     serving = SingleProcess(configuration)

@@ -68,9 +68,8 @@ def _compiled(statements: str, listed: str = ""):
 
 def _locations(compiled, address, headers=(), user=None):
     """Where a request leads; none where it is refused, or served."""
-    resources = (
-        (Resource("/**", METHODS, provider="staff", users=(BasicUser(user, Secret("test", "x")),)),) if user else ()
-    )
+    users = (BasicUser(user, Secret("test", "x")),)
+    resources = (Resource("/**", METHODS, provider="staff", users=users),) if user else ()
     target = Target("site", Mount(), Bucket("files"), resources=resources)
     mounts = Mounts(sites([target], compiled.rule_sets))
     try:

@@ -96,10 +96,7 @@ async def _measure_blocking(stop: asyncio.Event, blocked: list[float]) -> None:
 
 
 def _store() -> MemoryStore:
-    store = MemoryStore()
-    for key in ("a", "dir/index.html", "secret/x", "get/x"):
-        store.add(key, b"x" * 100)
-    return store
+    return MemoryStore(dict.fromkeys(("a", "dir/index.html", "secret/x", "get/x"), b"x" * 100))
 
 
 def _failures(site: Serving) -> list[Any]:

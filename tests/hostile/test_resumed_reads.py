@@ -51,9 +51,7 @@ class _Listed(ForwardingStore):
 
     def __init__(self, behind, *keys, body=BODY):
         super().__init__(behind)
-        self._listings = MemoryStore()
-        for key in keys:
-            self._listings.add(key, body)
+        self._listings = MemoryStore(dict.fromkeys(keys, body))
 
     async def list(self, *arguments):
         """Lists the keys."""
@@ -192,8 +190,7 @@ async def test_a_resumed_read_is_reported_once(breaks):
 
 async def test_a_read_goes_on_in_its_generation():
     """A reload in between leads to another bucket; what was begun is continued from its own."""
-    elsewhere = MemoryStore()
-    elsewhere.add("a", OTHER)
+    elsewhere = MemoryStore({"a": OTHER})
 
     def breaks(number):
         if number == 0:

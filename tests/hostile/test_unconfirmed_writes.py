@@ -148,17 +148,14 @@ async def test_a_form_is_answered_502_and_leaves_no_parts_if_s3_does_not_confirm
         async with store_at(s3.url, max_attempts=2, threads=1) as store, serve(store, actions=EVERYTHING) as site:
             answer = await site.upload("/", file_part("file", bytes(9 * 1024**2), filename="a.bin"))
     assert answer.status == 502
-    assert [request.split(" ")[0] for request in s3.requests[3:]] == [
-        "POST", "HEAD", "GET", "POST", "HEAD", "DELETE",
-    ]  # fmt: skip
+    assert [each.split(" ")[0] for each in s3.requests[3:]] == ["POST", "HEAD", "GET", "POST", "HEAD", "DELETE"]
 
 
 @pytest.mark.parametrize("unconfirmed", [UNKNOWN, FAILED, Reply(UNKNOWN.data[:17], Then.CLOSE)])
 async def test_an_upload_in_parts_is_kept_for_its_client_if_s3_does_not_confirm_it(unconfirmed):
     """The completion is answered 502, and its client may send it again."""
-    completed = reply(
-        200, f"<CompleteMultipartUploadResult><ETag>{ETAG}</ETag></CompleteMultipartUploadResult>".encode()
-    )
+    result = f"<CompleteMultipartUploadResult><ETag>{ETAG}</ETag></CompleteMultipartUploadResult>"
+    completed = reply(200, result.encode())
     with scripted_s3(LISTED, unconfirmed, MISSING, EMPTY, unconfirmed, MISSING, LISTED, completed) as s3:
         async with store_at(s3.url, max_attempts=2, threads=1) as store, serve(store, actions=EVERYTHING) as site:
             first = await site.request("PUT", "/a.bin?upload=complete&id=u&size=5")

@@ -31,9 +31,8 @@ async def _site() -> AsyncIterator[tuple[ProxyApplication, int]]:
 
 
 async def _output(*command: str | Path) -> str:
-    process = await asyncio.create_subprocess_exec(
-        *command, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT
-    )
+    together = {"stdout": asyncio.subprocess.PIPE, "stderr": asyncio.subprocess.STDOUT}
+    process = await asyncio.create_subprocess_exec(*command, **together)
     output, _ = await process.communicate()
     return output.decode()
 
@@ -73,10 +72,8 @@ def test_curl_reads_a_refusal_while_it_sends(tmp_path):
 
     async def refused():
         async with _site() as (_, port):
-            url = f"https://127.0.0.1:{port}/a%00b"
-            return await _output(
-                curl, "-sk", "--http2", "-w", "%{http_version} %{http_code}", "-o", "/dev/null", "-T", sent, url
-            )
+            url, written = f"https://127.0.0.1:{port}/a%00b", "%{http_version} %{http_code}"
+            return await _output(curl, "-sk", "--http2", "-w", written, "-o", "/dev/null", "-T", sent, url)
 
     assert asyncio.run(refused()) == "2 400"
 
@@ -100,9 +97,8 @@ def test_h2load_fails_no_request(options):
 
     async def loaded():
         async with _site() as (_, port):
-            return await _output(
-                h2load, "-n", "3000", "-c", "10", "-m", "100", *options, f"https://127.0.0.1:{port}/small"
-            )
+            url = f"https://127.0.0.1:{port}/small"
+            return await _output(h2load, "-n", "3000", "-c", "10", "-m", "100", *options, url)
 
     output = asyncio.run(loaded())
     assert "3000 succeeded, 0 failed, 0 errored" in output, output

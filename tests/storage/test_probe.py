@@ -234,8 +234,7 @@ class _HeadStore(MemoryStore):
 
 async def test_an_object_exists_or_not():
     """A HEAD tells."""
-    store = MemoryStore()
-    store.add("a", b"")
+    store = MemoryStore({"a": b""})
     assert [await find_object(Bucket("b"), store, key, 5) for key in ("a", "c")] == [True, False]
 
 
@@ -264,9 +263,7 @@ NOTHING = Refuse(404, "no object at this key")
 @pytest.fixture
 def store():
     """A store with one object."""
-    store = MemoryStore()
-    store.add(KEY, b"text")
-    return store
+    return MemoryStore({KEY: b"text"})
 
 
 @pytest.mark.parametrize(

@@ -39,9 +39,7 @@ MEMBERS = {
 def _archive(name, contents, modified=CHANGED):
     members = [ArchiveMember(path, len(content), modified, path, None) for path, content in contents.items()]
 
-    store = MemoryStore()
-    for path, content in contents.items():
-        store.add(path, content)
+    store = MemoryStore(contents)
 
     async def write():
         return b"".join([piece async for piece in FORMATS[name].write(members, store)])
@@ -306,8 +304,7 @@ async def test_archives_that_are_read_slowly_are_bounded(monkeypatch):
     """A client that does not read its archives holds most places, not the last; their end gives them back."""
     monkeypatch.setattr("tornado_proxy.wire.shares.PLACE_WITHIN", 0.0)
     monkeypatch.setattr(handler, "ARCHIVES_AT_ONCE", 5)
-    store = MemoryStore()
-    store.add("d/a", b"x" * (32 << 20))
+    store = MemoryStore({"d/a": b"x" * (32 << 20)})
     statuses = []
     async with serve(store, listing=ARCHIVES_ENABLED) as site, AsyncExitStack() as connections:
         for _ in range(5):

@@ -369,7 +369,7 @@ class _Failing(MemoryStore):
     """A store that does `then` at its fifth answer, the last one if two of three are listed again."""
 
     def __init__(self, then):
-        super().__init__(lambda: datetime(2026, 1, 1, tzinfo=UTC))
+        super().__init__(clock=lambda: datetime(2026, 1, 1, tzinfo=UTC))
         self.then, self.lists = then, 0
         for key, body in MANY.items():
             self.add(key, body)

@@ -372,8 +372,7 @@ OTHER_ORIGIN = {"Origin": "https://evil.example"}
 )
 async def test_a_change_from_another_origin_is_refused(method, headers, server, refused):
     """A PUT or DELETE from a page of another origin is a 403, unless CORS allows the origin."""
-    store = MemoryStore()
-    store.add("d/a", b"x")
+    store = MemoryStore({"d/a": b"x"})
     put = structs.replace(EVERYTHING, put=PutAction(enabled=True, raw_uploads=True, allow_override=True))
     async with serve(store, actions=put, server=server) as site:
         answer = await site.request(method, "/d/a", {"Authorization": "ann", **headers}, b"new")

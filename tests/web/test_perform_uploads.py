@@ -82,8 +82,7 @@ async def test_an_upload_in_parts_is_aborted():
 )
 async def test_an_upload_that_could_not_be_stored_is_not_begun(options, headers, size, status):
     """Limits, types and an existing object are checked before any part is sent."""
-    store = MemoryStore()
-    store.add("a.bin", b"old")
+    store = MemoryStore({"a.bin": b"old"})
     async with serve(store, actions=_put_actions(**options)) as site:
         answer = await site.request("PUT", f"/a.bin?upload=start&size={size}", headers)
     assert (answer.status, store.uploads) == (status, {})

@@ -359,9 +359,7 @@ async def test_the_generation_header_can_be_disabled():
 
 
 def _store(content: bytes) -> MemoryStore:
-    store = MemoryStore()
-    store.add("a", content)
-    return store
+    return MemoryStore({"a": content})
 
 
 async def test_a_new_generation_serves_the_next_request():

@@ -43,10 +43,8 @@ class Instances:
         stack = ExitStack()
         configuration = CONFIGURATION.format(port=self.ports[number], endpoint=self._endpoint)
         files = {"site": rules} if rules else {}
-        self._running[number] = (
-            stack,
-            stack.enter_context(start_proxy(self._folder / str(number), configuration, python=python, **files)),
-        )
+        started = start_proxy(self._folder / str(number), configuration, python=python, **files)
+        self._running[number] = stack, stack.enter_context(started)
 
     def stop(self, number: int) -> None:
         """Stops an instance, and waits until it has ended."""

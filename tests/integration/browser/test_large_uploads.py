@@ -154,9 +154,8 @@ def test_a_large_file_is_sent_to_the_service_if_s3_is_unreachable(page, bucket, 
     browser = page("direct/")
     with blocked(browser, f"{bucket.endpoint}/*"), slow(browser, 12 * MIB):
         choose(browser, tmp_path / "around.bin")
-        eventually(
-            lambda: "since S3 cannot be reached from this page" in "".join(texts(browser, ".transfers .message"))
-        )
+        message = "since S3 cannot be reached from this page"
+        eventually(lambda: message in "".join(texts(browser, ".transfers .message")))
     eventually(lambda: texts(browser, "#announcement") == ["1 uploaded"])
     assert bucket.get("direct/around.bin") == content
 

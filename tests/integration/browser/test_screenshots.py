@@ -43,9 +43,8 @@ def _fill(demo):
 def _take_screenshot(browser, name, size, scheme):
     clip = {"x": 0, "y": 0, "width": size[0], "height": size[1], "scale": 1}
     options = {"captureBeyondViewport": True, "clip": clip}
-    browser.execute_cdp_cmd(
-        "Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
-    )
+    features = [{"name": "prefers-color-scheme", "value": scheme}]
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
     picture = b64decode(browser.execute_cdp_cmd("Page.captureScreenshot", options)["data"])
     browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
     assert len(picture) < LARGEST, len(picture)
@@ -65,17 +64,13 @@ def test_screenshots_of_listings_are_taken(browser, demo, name):
 
 def test_a_screenshot_of_the_status_page_is_taken(browser, demo, status_page):
     """The status page is taken after some requests, so that its charts show traffic."""
-    paths = (
-        "/press/spring.html",
-        "/releases/",
-        "/releases/latest/tool.tar.gz",
-        "/nowhere",
-        "/team/home/",
-        "/press/a.html",
-    )
+    weights = {
+        "/press/spring.html": 8, "/releases/": 3, "/releases/latest/tool.tar.gz": 5, "/nowhere": 1, "/team/home/": 1,
+        "/press/a.html": 1,
+    }  # fmt: skip
     end, generator = time.monotonic() + SECONDS, random.Random(2)
     while time.monotonic() < end:
-        for path in generator.choices(paths, weights=(8, 3, 5, 1, 1, 1), k=generator.randrange(1, 6)):
+        for path in generator.choices([*weights], weights=weights.values(), k=generator.randrange(1, 6)):
             Proxy(None, demo.rstrip("/")).request("GET", path)
         time.sleep(0.3)
     set_size(browser, 1220, 860)
@@ -91,9 +86,8 @@ def test_a_screenshot_of_a_draft_is_taken(browser, demo, status_page):
         Proxy(None, demo.rstrip("/")).request("GET", path)
     set_size(browser, 900, 1300)
     browser.get(f"{status_page}draft")
-    file = browser.execute_script(
-        "return [...document.querySelectorAll('option')].find(o => /^site/.test(o.text)).value"
-    )
+    script = "return [...document.querySelectorAll('option')].find(o => /^site/.test(o.text)).value"
+    file = browser.execute_script(script)
     browser.get(f"{status_page}draft?{urlencode({'file': file})}")
     browser.execute_script(
         "const box = document.getElementById('text');"

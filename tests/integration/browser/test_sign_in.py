@@ -48,9 +48,8 @@ class _Issuer:
     def start(self) -> None:
         script = Path(__file__).with_name("issuer.mjs")
         command = [str(_NODE), str(script), str(self.port), _CLIENT, _SECRET, self.site]
-        self.process = subprocess.Popen(
-            command, cwd=_PACKAGE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-        )
+        streams = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL, "text": True}
+        self.process = subprocess.Popen(command, cwd=_PACKAGE, **streams)
         assert self.process.stdout
         for line in self.process.stdout:
             if "listening" in line:
@@ -158,7 +157,7 @@ def test_changes_wait_for_another_session(browser_without_cookies, issuer, site,
     browser.delete_cookie("oidc")
     files = [tmp_path / name for name in ("first.txt", "second.txt")]
     for each in files:
-        each.writeshown("new")
+        each.write_text("new")
     choose(browser, *files)
     _sign_in_again(browser)
     eventually(lambda: texts(browser, ".transfers .message") == ["done", "done"])

@@ -49,7 +49,7 @@ def test_the_page_loads_everything_from_the_service(browser, status_page, used):
     assert browser.get_log("browser") == []
 
 
-def test_requested_paths_are_shown_asshown(browser, status_page, used):
+def test_requested_paths_are_shown_as_text(browser, status_page, used):
     """Markup in a requested path is shown as text, without the query."""
     browser.get(status_page)
     assert "<img src=x onerror=alert(1)>" in shown(browser, "#refused")
@@ -108,7 +108,7 @@ def test_requests_appear_and_lead_to_their_explanation(browser, status_page, use
 def test_a_failing_rule_test_is_not_green(browser, tmp_path):
     """While a rule test fails, the state says so in a live region, and the page names the test."""
     (tmp_path / "rules").mkdir()
-    (tmp_path / "rules" / "site.rules").writeshown('target site { rewrite `^/a$` -> "/b" test "/a" -> "/c" }\n')
+    (tmp_path / "rules" / "site.rules").write_text('target site { rewrite `^/a$` -> "/b" test "/a" -> "/c" }\n')
     with start_proxy(tmp_path, CONFIGURATION.format(endpoint="http://127.0.0.1:9")) as proxy:
         browser.get(f"{Admin.of(proxy).url}/-/")
         assert shown(browser, "#state[role=status]") == "Serving, a rule test fails"

@@ -148,10 +148,9 @@ def test_no_button_covers_a_text(browser, opened, files, width, name):
         opened(files, name)
         view = find(browser, ".stage .view").rect
         for button in browser.find_elements("css selector", ".turn:enabled"):
-            is_beside = (
-                button.rect["x"] >= view["x"] + view["width"] or button.rect["x"] + button.rect["width"] <= view["x"]
-            )
-            assert is_beside or button.rect["y"] >= view["y"] + view["height"]
+            place = button.rect
+            is_beside = place["x"] >= view["x"] + view["width"] or place["x"] + place["width"] <= view["x"]
+            assert is_beside or place["y"] >= view["y"] + view["height"]
 
 
 def test_a_phone_shows_filter_and_grid_in_one_row(browser, demo):

@@ -86,10 +86,6 @@ def test_the_extension_is_packed_without_a_warning(tmp_path):
     with zipfile.ZipFile(package) as archive:
         names = [name for name in archive.namelist() if name.startswith("extension/")]
     assert sorted(name.removeprefix("extension/") for name in names) == [
-        "LICENSE.txt",
-        "dist/extension.js",
-        "language-configuration.json",
-        "package.json",
-        "readme.md",
+        "LICENSE.txt", "dist/extension.js", "language-configuration.json", "package.json", "readme.md",
         "syntaxes/tornado-proxy-rules.tmLanguage.json",
-    ]
+    ]  # fmt: skip

@@ -88,9 +88,8 @@ def _vim(text: str, folder: Path) -> list[str]:
     (folder / "a.rules").write_text(text, encoding="utf-8")
     command = [vim, "-es", "-u", "NONE", "-i", "NONE", "--cmd", f"set rtp+={ROOT}/editors/vim encoding=utf-8"]
     command += ["-c", "filetype plugin on", "-c", "syntax on", "-c", "edit", "-S", str(HERE / "scopes.vim")]
-    subprocess.run(
-        [*command, str(folder / "a.rules")], env={**os.environ, "SCOPES": str(scopes)}, check=False, timeout=60
-    )
+    environment = {**os.environ, "SCOPES": str(scopes)}
+    subprocess.run([*command, str(folder / "a.rules")], env=environment, check=False, timeout=60)
     filetype, *lines = scopes.read_text(encoding="utf-8").split("\n")
     assert filetype == "tornado_proxy_rules"
     assert text.isascii()  # so that bytes are characters
@@ -101,9 +100,7 @@ def _parts(document: Document) -> Iterator[tuple[str | Dialect, Span]]:
     """Yields the parts of a file with their kinds."""
     for block in document.blocks:
         yield "target", block.name.span
-        yield from (
-            ("comment", comment.span) for comment in (*block.comments, block.opening, block.trailing) if comment
-        )
+        yield from (("comment", each.span) for each in (*block.comments, block.opening, block.trailing) if each)
         for statement in block.statements:
             yield from (("comment", comment.span) for comment in (*statement.comments, statement.trailing) if comment)
             if isinstance(statement, RewriteStatement):

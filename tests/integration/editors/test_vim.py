@@ -21,19 +21,7 @@ def _evaluate(path: Path, command: str, *expressions: str) -> list:
     settings.write_text(f"set nocompatible\nset runtimepath+={RUNTIME}\nfiletype plugin on\nsyntax on\n")
     answers = f"call writefile([json_encode([{', '.join(expressions)}])], '{out}')"
     environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
-    arguments = [
-        program("vim", "editors"),
-        "-Nu",
-        str(settings),
-        "-es",
-        str(path),
-        "-c",
-        command,
-        "-c",
-        answers,
-        "-c",
-        "qa!",
-    ]
+    arguments = [program("vim", "editors"), "-Nu", settings, "-es", path, "-c", command, "-c", answers, "-c", "qa!"]
     subprocess.run(arguments, env=environment, check=False, timeout=60)
     return json.loads(out.read_text())
 

@@ -144,15 +144,10 @@ def alerts_so_far(ask: Callable[[str], Any]) -> list[dict[str, str]]:
 def prometheus(folder: Path, scene: Scene) -> Iterator[Callable[[str], Any]]:
     """Runs Prometheus with the shortened rules; yields a function that asks its API."""
     port = free_port()
-    scrapes = [
-        {
-            "job_name": job,
-            "static_configs": [
-                {"targets": [admin.url.removeprefix("http://") for name, _, admin in scene.services if name == job]}
-            ],
-        }
-        for job in dict.fromkeys(job for job, _, _ in scene.services)
-    ]
+    targets: dict[str, list[str]] = {}
+    for job, _, admin in scene.services:
+        targets.setdefault(job, []).append(admin.url.removeprefix("http://"))
+    scrapes = [{"job_name": job, "static_configs": [{"targets": those}]} for job, those in targets.items()]
     settings = {"global": {"scrape_interval": "2s", "evaluation_interval": "1s"}, "rule_files": ["rules.yaml"]}
     (folder / "rules.yaml").write_text(shortened((FOLDER / "rules.yaml").read_text()))
     (folder / "prometheus.yml").write_text(yaml.safe_dump({**settings, "scrape_configs": scrapes}))
@@ -185,16 +180,12 @@ def scene(tmp_path_factory) -> Iterator[tuple[Callable[[str], Any], float]]:
         s3, doomed = Trouble(), Trouble()
         endpoint, doomed_endpoint = (stack.enter_context(scripted_s3(answer=each)).url for each in (s3, doomed))
         scene = Scene(folder, stack)
-        buckets, _ = scene.start(
-            "buckets",
-            configuration(endpoint, "good", "slow", "left", probes="2s")
-            + TARGET.format(name="down", endpoint=doomed_endpoint),
-        )
+        text = configuration(endpoint, "good", "slow", "left", probes="2s")
+        buckets, _ = scene.start("buckets", text + TARGET.format(name="down", endpoint=doomed_endpoint))
         certificate = ", ssl: {certificates: [{certificateUrl: ../a.crt, privateKeyUrl: ../a.key}, {certificateUrl: ../b.crt, privateKeyUrl: ../b.key}]}"
         write_certificates(folder, 90, 90)
-        files, files_folder = scene.start(
-            "files", configuration(endpoint, "refused", server=certificate), "--last-good", str(folder / "last-good")
-        )
+        text = configuration(endpoint, "refused", server=certificate)
+        files, files_folder = scene.start("files", text, "--last-good", str(folder / "last-good"))
         scene.start("workers", configuration(endpoint, "good"), "--workers", "2")
         limited = folder / "limited"
         limited.write_text(f'#!/bin/sh\nexec prlimit --nofile={DESCRIPTORS}:{DESCRIPTORS} {sys.executable} "$@"\n')
@@ -223,7 +214,9 @@ def scene(tmp_path_factory) -> Iterator[tuple[Callable[[str], Any], float]]:
         write_certificates(folder, 10, 1)
         assert request_with_tls(files, "/refused/a") == 502
         (folder / "last-good").chmod(0o777)
-        (files_folder / "rules" / "site.rules").write_text('target refused { rewrite `^/x$` -> "/y" }\n')
+        target = (files_folder / "proxy.yaml").read_text()
+        # An edit of a target is probed at once.
+        (files_folder / "proxy.yaml").write_text(target.replace("maxAttempts: 1", "maxAttempts: 2"))
         admins = {job: admin for job, _, admin in scene.services}
         admins["files"].wait_for_status(lambda status: status["lastGoodTrouble"])
         (files_folder / "rules" / "site.rules").write_text("nonsense\n")

@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from administering import eventually
+from administering import RULES, eventually
 from endless_s3 import endless_s3
 from machines import CONFIGURATION, build_wheel
 from programs import PARTS, ROOT, TOGETHER, output_of, part, program
@@ -45,9 +45,8 @@ class _Root:
 
     def command(self, command: str) -> list[str]:
         """The command that runs a command in the file system; the folder `shared` is at /shared, the checkout at /src."""
-        script = _IN_ROOT.format(
-            base=_BASE, folder=self.folder, checkout=ROOT, wheels=PARTS / "arm64-wheels", command=command
-        )
+        paths = {"base": _BASE, "folder": self.folder, "checkout": ROOT, "wheels": PARTS / "arm64-wheels"}
+        script = _IN_ROOT.format(command=command, **paths)
         return [str(_EMULATED), "bash", "-c", script]
 
     def run(self, command: str) -> str:
@@ -71,9 +70,7 @@ def _write_files(folder: Path, endpoint: str, port: int) -> None:
     """Writes a configuration and its rules into a folder."""
     (folder / "proxy.yaml").write_text(CONFIGURATION.format(port=port, admin=free_port(), endpoint=endpoint))
     (folder / "rules").mkdir()
-    (folder / "rules" / "site.rules").write_text(
-        "target site { rewrite `^/(?P<name>[a-z]+)$` -> jinja `/first/{{ groups.name }}.txt` }\n"
-    )
+    (folder / "rules" / "site.rules").write_text(RULES.format("first"))
 
 
 @contextmanager
@@ -97,9 +94,8 @@ def test_the_package_for_arm64_serves(installed):
     with endless_s3() as (endpoint, _):
         port = free_port()
         _write_files(installed.folder / "shared", endpoint, port)
-        output = installed.run(
-            "uname --machine; tornado-proxy --version; tornado-proxy serve --check --config /shared/proxy.yaml"
-        )
+        check = "tornado-proxy serve --check --config /shared/proxy.yaml"
+        output = installed.run(f"uname --machine; tornado-proxy --version; {check}")
         assert re.search(r"^aarch64\ntornado-proxy 0\.1\.0\n(.*\n)*OK: ", output)
         with _serving(installed.command("exec tornado-proxy serve --config /shared/proxy.yaml"), port) as proxy:
             assert eventually(lambda: _text(proxy)) == "first/a.txt"

@@ -57,9 +57,7 @@ def test_two_instances_are_installed(release, wheels, s3):
     with boot_site(release, s3, wheels) as site:
         _install(site, instances=True)
         assert site.get("/a") == (200, "first/a.txt")
-        assert [site.machine.show(f"tornado-proxy@{number}.service", "ActiveState") for number in "12"] == [
-            "active"
-        ] * 2
+        assert {site.machine.show(f"tornado-proxy@{number}.service", "ActiveState") for number in "12"} == {"active"}
 
 
 def test_the_debian_package_is_installed_upgraded_and_purged(packages, s3):
@@ -70,10 +68,8 @@ def test_the_debian_package_is_installed_upgraded_and_purged(packages, s3):
         _run(site, install)
         assert site.get("/a") == (200, "first/a.txt")
         assert site.machine.systemctl("is-enabled", UNIT).strip() == "enabled"
-        assert (
-            site.machine.run("man", "-w", "tornado-proxy", "tornado-proxy.yaml", "tornado-proxy-rules").count(".gz")
-            == 3
-        )
+        pages = site.machine.run("man", "-w", "tornado-proxy", "tornado-proxy.yaml", "tornado-proxy-rules")
+        assert pages.count(".gz") == 3
         completion = "/usr/share/bash-completion/completions/tornado-proxy"
         assert "_tornado_proxy" in site.machine.run("bash", "-c", f"source {completion}; complete -p tornado-proxy")
         eventually(lambda: site.machine.path("/var/lib/private/tornado-proxy/last-good/snapshot.json").is_file())
@@ -87,9 +83,8 @@ def test_the_debian_package_is_installed_upgraded_and_purged(packages, s3):
         _run(site, downgrade)
         assert site.admin.status()["version"] == "0.1.0"
         _run(site, purge)
-        paths = site.machine.run(
-            "find", "/usr", "/etc", "/var/lib", "-name", "*tornado-proxy*", "-not", "-path", "*/pip/*"
-        )
+        folders = ("/usr", "/etc", "/var/lib")
+        paths = site.machine.run("find", *folders, "-name", "*tornado-proxy*", "-not", "-path", "*/pip/*")
         kept = [line for line in paths.split() if not line.startswith("/etc/systemd/system/tornado-proxy")]
         assert kept == ["/etc/tornado-proxy"]
         assert site.machine.path("/etc/tornado-proxy/rules/site.rules").exists()

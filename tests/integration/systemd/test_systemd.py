@@ -121,9 +121,8 @@ def test_a_reload_needs_no_certificate(site, unit):
         f"internalServer: {{port: {site.admin_port}, ssl: {{clientAuth: require, clientCAs: [admin.crt], "
         "certificates: [{certificateUrl: admin.crt, privateKey: {credential: admin}}]}}"
     )
-    site.machine.write(
-        "/etc/tornado-proxy/proxy.yaml", plain.replace(f"internalServer: {{port: {site.admin_port}}}", tls)
-    )
+    text = plain.replace(f"internalServer: {{port: {site.admin_port}}}", tls)
+    site.machine.write("/etc/tornado-proxy/proxy.yaml", text)
     site.machine.systemctl("start", unit)
     site.answer_with("second")
     assert site.machine.exit_status("systemctl", "reload", unit) == 0, site.machine.journal(unit)
@@ -217,9 +216,8 @@ def test_a_stuck_worker_is_replaced(site):
 
 def test_credentials_come_from_systemd(site):
     """A password hash that only root can read is passed by LoadCredential."""
-    hashed = site.machine.run(
-        "/opt/tornado-proxy/bin/python", "-c", "import argon2; print(argon2.PasswordHasher().hash('open sesame'))"
-    )
+    program = "import argon2; print(argon2.PasswordHasher().hash('open sesame'))"
+    hashed = site.machine.run("/opt/tornado-proxy/bin/python", "-c", program)
     site.machine.write("/etc/tornado-proxy/secrets/ann", hashed, 0o600)
     site.drop_in("[Service]\nLoadCredential=ann:/etc/tornado-proxy/secrets/ann\n")
     site.configure(
