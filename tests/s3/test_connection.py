@@ -58,14 +58,6 @@ def http(head: str, body: bytes = b"", then: Then = Then.KEEP_OPEN) -> Reply:
     return Reply(head.replace("\n", "\r\n").encode() + b"\r\n\r\n" + body, then)
 
 
-async def test_an_answer_is_read():
-    """An answer has its status, its headers in lower case and its body; its connection can be used again."""
-    async with hostile_s3(object_reply(b"abc")) as s3:
-        answer, body, _, owner = await request(s3)
-    assert (answer.status, answer.headers[b"etag"], body) == (200, b'"1"', b"abc")
-    assert (owner.free, owner.lost) == (1, 1)  # `request` closed the free connection
-
-
 async def test_values_of_a_repeated_header_are_joined():
     """The values of a repeated header become one list (RFC 9110 5.3)."""
     async with hostile_s3(http("HTTP/1.1 200 OK\nX-A: 1\nContent-Length: 0\nx-a: 2")) as s3:

@@ -161,21 +161,6 @@ async def test_a_condition_that_s3_ignores_is_evaluated_here():
     assert opened.is_closed
 
 
-async def test_a_failed_if_range_opens_the_complete_object():
-    """A GET with a failed If-Range is repeated without the range."""
-    calls = RecordedCalls([PreconditionFailed("changed"), OPENED])
-    assert (await reader_of(calls).open("a", Conditions(if_range='"1"'), PART)).info is INFO
-    assert calls.recorded[1] == ("get", None, None)
-
-
-async def test_a_refused_range_needs_a_head():
-    """The error about an unsatisfiable range gets the object's size from a HEAD."""
-    calls = RecordedCalls([RangeUnsatisfiable("no"), INFO])
-    with pytest.raises(RangeUnsatisfiable) as caught:
-        await reader_of(calls).open("a", Conditions(), ByteRange(10, None))
-    assert caught.value.size == 10
-
-
 async def test_an_object_that_changes_again_is_busy():
     """`open` raises `Busy` if the object changes between HEAD and GET twice."""
     calls = RecordedCalls([INFO, PreconditionFailed("changed")] * 2)

@@ -50,19 +50,6 @@ def _run(coroutine):
         return stop.value
 
 
-@pytest.mark.parametrize(("size", "fits"), [(10, True), (11, False)])
-async def test_a_stream_above_the_maximum_size_raises(size, fits):
-    """`cut` raises `TooLarge` before it yields a part with more bytes than the maximum."""
-    total = 0
-    try:
-        async for part in cut(async_chunks(*[b"x"] * size), 4, Write(max_size=10), UploadMemory(100)):
-            total += len(part.body)
-    except TooLarge:
-        assert (total, fits) == (8, False)
-    else:
-        assert (total, fits) == (10, True)
-
-
 async def test_the_number_of_parts_is_limited(monkeypatch):
     """A stream that would need more parts than S3 accepts raises `TooLarge`."""
     monkeypatch.setattr(upload, "MOST_PARTS", 3)

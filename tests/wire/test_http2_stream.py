@@ -20,28 +20,6 @@ def _fields(*more, **pseudo):
     return [*((name, value) for name, value in all_pseudo.items() if value is not None), *more]
 
 
-async def test_an_answer_is_that_of_http1():
-    """Status, headers and body are the same but for what names a connection."""
-    async with serve({"a": b"x"}) as site:
-        old = await site.get("/a")
-        async with connect(site) as client:
-            new = await client.request("GET", "/a")
-    own = {"date", "x-request-id", "connection"}
-    assert (new.status, new.body) == (old.status, old.body)
-    assert {name: value for name, value in new.headers.items() if name not in own} == {
-        name: value for name, value in old.headers.items() if name not in own
-    }
-
-
-async def test_head_and_304_have_no_body():
-    """The head of such an answer ends the stream, whatever length it announces."""
-    async with serve({"a": b"xyz"}) as site, connect(site) as client:
-        asked = await client.receive(await client.ask(head("HEAD", "/a")))
-        unchanged = await client.request("GET", "/a", {"If-None-Match": asked.headers["etag"]})
-    assert (asked.status, asked.headers["content-length"], asked.body, asked.ended) == (200, "3", b"", True)
-    assert (unchanged.status, unchanged.body, unchanged.complete) == (304, b"", True)
-
-
 @pytest.mark.parametrize("announced", [True, False])
 async def test_a_body_is_stored(announced):
     """A body larger than all windows arrives, with and without a Content-Length."""
@@ -50,13 +28,6 @@ async def test_a_body_is_stored(announced):
         number = await client.ask(head("PUT", "/a", length=len(content) if announced else 0), content)
         assert (await client.receive(number)).status == 201
         assert (await client.request("GET", "/a")).body == content
-
-
-async def test_a_body_without_a_frame_is_stored():
-    """A head that ends the stream announces an empty body."""
-    async with serve({}, actions=UPLOADS) as site, connect(site) as client:
-        number = await client.ask([*head("PUT", "/a"), ("content-length", "0")])
-        assert (await client.receive(number)).status == 201
 
 
 async def test_expect_is_answered_with_100():
@@ -92,16 +63,6 @@ async def test_a_body_is_not_asked_for_after_its_refusal(caplog):
     assert (refused.status, refused.interim, refused.reset) == (400, [], ErrorCodes.NO_ERROR)
     assert answer.body == b"x"
     assert caplog.text == ""
-
-
-async def test_trailers_are_dropped():
-    """Trailers end a body, and are no headers."""
-    async with serve({}, actions=UPLOADS) as site, connect(site) as client:
-        number = await client.ask(head("PUT", "/a"), b"abc", ends=False)
-        client.h2.send_headers(number, [("x-check", "1")], end_stream=True)
-        await client.flush()
-        assert (await client.receive(number)).status == 201
-        assert (await client.request("GET", "/a")).body == b"abc"
 
 
 async def test_cookies_are_one_header():

@@ -89,12 +89,6 @@ def test_blanks_in_the_line_of_a_chunk_are_refused(line):
         _parser(CHUNKED).read_body(bytearray(line + b"\r\nx\r\n0\r\n\r\n"))
 
 
-def test_trailers_are_dropped():
-    """Trailers, which are not added to the headers, end a message."""
-    parser = _parser(CHUNKED)
-    assert (parser.read_body(bytearray(b"0\r\nHost: other\r\nX: y\r\n\r\n")), parser.complete) == (b"", True)
-
-
 @pytest.mark.parametrize(("begin", "more"), [(b"1;", b"x"), (b"0\r\n", b"a: b\r\n")], ids=["an extension", "trailers"])
 def test_framing_without_a_body_is_limited(begin, more):
     """Endless chunk extensions and trailers are refused."""
@@ -155,12 +149,6 @@ def test_fields_behave_as_tornados(fields, name):
         tornados.get(name),
     )
     assert (name in ours, name.swapcase() in ours) == (name in tornados, name in tornados)
-
-
-def test_fields_are_kept_in_order_as_they_came():
-    """`get_all` has the fields in the order and the spelling of their maker."""
-    fields = (("ETag", '"a"'), ("Set-Cookie", "a"), ("Vary", "b"), ("Set-Cookie", "c"))
-    assert Fields(fields).get_all() == fields
 
 
 def test_fields_do_not_change():
