@@ -83,10 +83,6 @@ def atoi(text: bytes) -> int:
         return error.clamped
 
 
-def _type_of(value: go.Value) -> bytes:
-    return go.type_name(value).encode()
-
-
 def _wrapping(operation: Callable[[int, int], int]) -> Callable[..., go.Int64]:
     """Returns the operation over all arguments; each result wraps to 64 bits."""
 
@@ -222,9 +218,9 @@ FUNCTIONS: Mapping[str, Function] = {
     "deepEqual": budgeted(go.deep_equal, ANY, ANY),
     "kindIs": function(lambda name, value: name == go.kind_of(value).encode(), STRING, ANY),
     "kindOf": function(lambda value: go.kind_of(value).encode(), ANY),
-    "typeIs": function(lambda name, value: name == _type_of(value), STRING, ANY),
-    "typeIsLike": function(lambda name, value: _type_of(value) in (name, b"*" + name), STRING, ANY),
-    "typeOf": function(_type_of, ANY),
+    "typeIs": function(lambda name, value: name == go.type_name(value).encode(), STRING, ANY),
+    "typeIsLike": function(lambda name, value: go.type_name(value).encode() in (name, b"*" + name), STRING, ANY),
+    "typeOf": function(lambda value: go.type_name(value).encode(), ANY),
     "add": function(lambda *values: _wrapping(operator.add)(0, *values), rest=ANY),
     "add1": function(lambda value: _wrapping(operator.add)(value, 1), ANY),
     "add1f": budgeted(lambda budget, value: _decimal(operator.add)(budget, value, 1), ANY),

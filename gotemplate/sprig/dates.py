@@ -15,7 +15,7 @@ from gotemplate.template.errors import RenderBudget
 from gotemplate.template.moments import MONTHS, WEEKDAYS, ZERO, Moment, format_moment, parse_moment
 from gotemplate.template.nodes import Constant
 from gotemplate.template.text import MAX_INT, MIN_INT, go_string, runes, wrap_int
-from gotemplate.template.values import ExecutionError, Int64, Struct, Type, Value, named_integer
+from gotemplate.template.values import PLAIN_TYPES, ExecutionError, Int64, Struct, Type, Value
 
 _SECOND = 10**9
 _FARTHEST = 1 << 62  # seconds from 1970; beyond that, Go's calendar overflows
@@ -106,10 +106,6 @@ def _decimal(number: int, places: int) -> str:
     return f"{Decimal(number).scaleb(-places).normalize():f}"
 
 
-def _as_time(moment: Moment) -> Struct:
-    return Struct(TIME, moment)
-
-
 def _clamped(nanoseconds: int) -> GoDuration:
     return GoDuration(max(MIN_INT, min(nanoseconds, MAX_INT)))
 
@@ -124,7 +120,7 @@ def _rounded(nanoseconds: int, unit: int) -> int:
 def _to_multiple(moment: Moment, unit: int, *, up: bool) -> Struct:
     """Moves a moment back to a multiple of a unit since the zero time, or to the nearest one (Time.Truncate, Round)."""
     rest = (moment.nanoseconds - ZERO.nanoseconds) % unit if unit > 0 else 0
-    return _as_time(moment.plus(unit - rest if up and rest and 2 * rest >= unit else -rest))
+    return Struct(TIME, moment.plus(unit - rest if up and rest and 2 * rest >= unit else -rest))
 
 
 def _literal_duration(literal: Constant) -> GoDuration:
@@ -150,15 +146,15 @@ def _count(nanoseconds: int) -> Function:
     return reading(lambda moment: Int64(wrap_int(moment.nanoseconds // nanoseconds)))
 
 
-TIME = Type(
+TIME: Type = Type(
     "time.Time",
     "struct",
     opaque=True,
     stringer=lambda value: go_string(format_moment(value.source, _STRING_LAYOUT)),
     json=lambda value: _json_of(value.source),
     methods={
-        b"Add": function(lambda receiver, duration: _as_time(receiver.source.plus(duration)), _DURATION),
-        b"AddDate": function(lambda receiver, *date: _as_time(receiver.source.plus_date(*date)), INT, INT, INT),
+        b"Add": function(lambda receiver, duration: Struct(TIME, receiver.source.plus(duration)), _DURATION),
+        b"AddDate": function(lambda receiver, *date: Struct(TIME, receiver.source.plus_date(*date)), INT, INT, INT),
         b"After": _comparing(lambda one, other: one > other),
         b"Before": _comparing(lambda one, other: one < other),
         b"Compare": _comparing(lambda one, other: (one > other) - (one < other)),
@@ -168,7 +164,7 @@ TIME = Type(
         b"Hour": _part("hour"),
         b"IsDST": reading(lambda _moment: False),
         b"IsZero": reading(lambda moment: moment.nanoseconds == ZERO.nanoseconds),
-        b"Local": reading(lambda moment: _as_time(moment.in_utc())),
+        b"Local": reading(lambda moment: Struct(TIME, moment.in_utc())),
         b"Minute": _part("minute"),
         b"Month": _part("month", Month),
         b"Nanosecond": reading(lambda moment: moment.nanosecond),
@@ -177,7 +173,7 @@ TIME = Type(
         b"String": budgeted(lambda budget, receiver: _formatted(budget, receiver.source, _STRING_LAYOUT.encode())),
         b"Sub": _comparing(lambda one, other: _clamped(one - other)),
         b"Truncate": function(lambda receiver, unit: _to_multiple(receiver.source, unit, up=False), _DURATION),
-        b"UTC": reading(lambda moment: _as_time(moment.in_utc())),
+        b"UTC": reading(lambda moment: Struct(TIME, moment.in_utc())),
         b"Unix": reading(lambda moment: Int64(moment.seconds)),
         b"UnixMicro": _count(10**3),
         b"UnixMilli": _count(10**6),
@@ -230,9 +226,7 @@ DURATION = Type("time.Duration", "int64", **_OF_DURATION)
 # A `range` over a month visits a month before January.
 MONTH = Type("time.Month", "int", **_printing(lambda value: MONTHS[value - 1].encode() if value else b"%!Month(0)"))
 WEEKDAY = Type("time.Weekday", "int", **_printing(lambda value: WEEKDAYS[value].encode()))
-named_integer(GoDuration, DURATION)
-named_integer(Month, MONTH)
-named_integer(Weekday, WEEKDAY)
+PLAIN_TYPES.update({GoDuration: DURATION, Month: MONTH, Weekday: WEEKDAY})
 
 
 def _formatted(budget: RenderBudget, moment: Moment, layout: bytes) -> bytes:
@@ -252,23 +246,19 @@ def _moment_of(value: Value) -> Moment:
     raise ExecutionError("the present time is not available: a key must not depend on it")
 
 
-def _date_in_zone(budget: RenderBudget, layout: bytes, value: Value, zone: bytes) -> bytes:
+def _date_in_zone(budget: RenderBudget, layout: bytes, value: Value, zone: bytes = b"UTC") -> bytes:
     if zone not in _UTC:
         raise ExecutionError(f"the time zone `{runes(zone)}` is not supported, only UTC")
     return _formatted(budget, _moment_of(value).in_utc(), layout)
 
 
-def _date(budget: RenderBudget, layout: bytes, value: Value) -> bytes:
-    return _date_in_zone(budget, layout, value, b"UTC")
-
-
 def _must_to_date(budget: RenderBudget, layout: bytes, text: bytes) -> Struct:
     budget.spend(COST_OF_DATE + (len(layout) + len(text) >> 1))
-    return _as_time(parse_moment(runes(layout), runes(text)))
+    return Struct(TIME, parse_moment(runes(layout), runes(text)))
 
 
 def _must_date_modify(_budget: RenderBudget, text: bytes, time: Struct) -> Struct:
-    return _as_time(time.source.plus(parse_duration(runes(text))))
+    return Struct(TIME, time.source.plus(parse_duration(runes(text))))
 
 
 _date_modify = budgeted(forgiving(_must_date_modify, lambda _text, time: time), STRING, _TIME)
@@ -313,20 +303,20 @@ def _duration_round(value: Value) -> bytes:
 
 
 FUNCTIONS: Mapping[str, Function] = {
-    "date": budgeted(_date, STRING, ANY),
+    "date": budgeted(_date_in_zone, STRING, ANY),
     "dateInZone": budgeted(_date_in_zone, STRING, ANY, STRING),
     "dateModify": _date_modify,
     "date_in_zone": budgeted(_date_in_zone, STRING, ANY, STRING),
     "date_modify": _date_modify,
     "duration": function(_duration, ANY),
     "durationRound": function(_duration_round, ANY),
-    "htmlDate": budgeted(lambda budget, value: _date(budget, b"2006-01-02", value), ANY),
+    "htmlDate": budgeted(lambda budget, value: _date_in_zone(budget, b"2006-01-02", value), ANY),
     "htmlDateInZone": budgeted(
         lambda budget, value, zone: _date_in_zone(budget, b"2006-01-02", value, zone), ANY, STRING
     ),
     "mustDateModify": budgeted(_must_date_modify, STRING, _TIME),
     "mustToDate": budgeted(_must_to_date, STRING, STRING),
     "must_date_modify": budgeted(_must_date_modify, STRING, _TIME),
-    "toDate": budgeted(forgiving(_must_to_date, lambda _layout, _text: _as_time(ZERO)), STRING, STRING),
+    "toDate": budgeted(forgiving(_must_to_date, lambda _layout, _text: Struct(TIME, ZERO)), STRING, STRING),
     "unixEpoch": function(lambda time: b"%d" % time.source.seconds, _TIME),
 }

@@ -26,17 +26,13 @@ _BASE32_CHARS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
 _PAD = ord("=")
 
 
-def _without_line_ends(text: bytes) -> bytes:
-    return text.translate(None, b"\r\n")
-
-
 def _after_line_ends(text: bytes, position: int) -> int:
     return len(text) - len(text[position:].lstrip(b"\r\n"))
 
 
 def _b64dec(text: bytes) -> bytes:
     at = len(text) - len(text.lstrip(_BASE64_CHARS))
-    digits = _without_line_ends(text[:at])
+    digits = text[:at].translate(None, b"\r\n")
     fault = _base64_fault(text, at, len(digits) % 4)
     if fault is not None:
         return b"illegal base64 data at input byte %d" % fault
@@ -60,7 +56,7 @@ def _base64_fault(text: bytes, at: int, over: int) -> int | None:
 
 
 def _b32dec(text: bytes) -> bytes:
-    text = _without_line_ends(text)
+    text = text.translate(None, b"\r\n")
     digits = text[: len(text) - len(text.lstrip(_BASE32_CHARS))]
     fault = _base32_fault(text, len(digits), len(digits) % 8)
     if fault is not None:

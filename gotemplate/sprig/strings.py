@@ -154,19 +154,13 @@ def clean(path: bytes) -> bytes:
     return posixpath.normpath(_SLASHES.sub(b"/", path))  # POSIX keeps two slashes at the start
 
 
-def _base(path: bytes) -> bytes:
-    if not path:
-        return b"."
-    return path.rstrip(b"/").rpartition(b"/")[2] or b"/"
-
-
 def _ext(path: bytes) -> bytes:
     stem, dot, extension = path.rpartition(b"/")[2].rpartition(b".")
     return dot + extension if dot or stem else b""
 
 
 _PATHS = {
-    "base": function(_base, STRING),
+    "base": function(lambda path: (path.rstrip(b"/").rpartition(b"/")[2] or b"/") if path else b".", STRING),
     "clean": function(clean, STRING),
     "dir": function(lambda path: clean(path[: path.rfind(b"/") + 1]), STRING),
     "ext": function(_ext, STRING),

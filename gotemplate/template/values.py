@@ -136,7 +136,7 @@ SLICE_SLICE = Type("[][]interface {}", "slice", ANY_SLICE)
 ANY_MAP = Type("map[string]interface {}", "map", ANY)
 STRING_MAP = Type("map[string]string", "map", STRING)
 
-_PLAIN_TYPES: dict[type, Type] = {
+PLAIN_TYPES: dict[type, Type] = {
     bytes: STRING,
     int: INT,
     bool: Type("bool", "bool"),
@@ -146,16 +146,12 @@ _PLAIN_TYPES: dict[type, Type] = {
     Uint8: Type("uint8", "uint8"),
     Uint64: Type("uint64", "uint64"),
 }
-
-
-def named_integer(cls: type[int], of: Type) -> None:
-    """Registers a subclass of `int` as a named integer type, such as time.Month."""
-    _PLAIN_TYPES[cls] = of
+"""The types of values that do not know theirs; subclasses of `int` are added, such as time.Month."""
 
 
 def type_of(value: Value) -> Type:
     """Returns the type of a value that is neither None nor `INVALID`."""
-    plain = _PLAIN_TYPES.get(type(value))
+    plain = PLAIN_TYPES.get(type(value))
     return value.type if plain is None else plain
 
 
