@@ -3,10 +3,13 @@
 `python forking.py DESCRIPTOR` is that process; it ends with the tests.
 """
 
+import asyncio
 import atexit
+import fcntl
 import gc
 import json
 import os
+import resource
 import select
 import signal
 import socket
@@ -32,11 +35,11 @@ class ForkedProgram:
         reading, writing = os.pipe()
         self._report, self.stderr = report.makefile("r"), os.fdopen(reading)
         self.returncode: int | None = None
-        request = json.dumps([program, [*arguments], dict(environment), str(Path.cwd())]).encode()
+        request = json.dumps([program, [*arguments], dict(environment), str(Path.cwd()), []]).encode()
         with report, told, Path(os.devnull).open("wb") as null, os.fdopen(writing, "wb") as error:
-            output = null.fileno() if stdout is None else stdout
+            output, forker = null.fileno() if stdout is None else stdout, _forker()
             # Each request is one message.
-            socket.send_fds(_forker(), [request], [told.fileno(), output, error.fileno()])
+            socket.send_fds(forker, [request], [told.fileno(), output, error.fileno(), forker.fileno()])
             self.pid = int(self._report.readline())
 
     def wait(self, timeout: float | None = None) -> int:
@@ -71,6 +74,29 @@ class ForkedProgram:
         self.send_signal(signal.SIGKILL)
 
 
+class _ForkedWorker:
+    """A worker that a forked supervisor starts, and what it uses of `asyncio.subprocess.Process`."""
+
+    def __init__(self, forker: socket.socket, command: Sequence[str], descriptors: Sequence[int]) -> None:
+        report, told = socket.socketpair()
+        self._report = report.makefile("r")
+        program = [*command[3:4], command[4:], dict(os.environ), str(Path.cwd()), descriptors]
+        with report, told:
+            socket.send_fds(forker, [json.dumps(program).encode()], [told.fileno(), 1, 2, *descriptors])
+            self.pid = int(self._report.readline())
+        resource.prlimit(self.pid, resource.RLIMIT_NOFILE, resource.getrlimit(resource.RLIMIT_NOFILE))
+        self._status: asyncio.Task[str] | None = None
+
+    async def wait(self) -> int:
+        """Waits for the end; returns the exit status, negative for a signal."""
+        self._status = self._status or asyncio.ensure_future(asyncio.to_thread(self._report.readline))
+        return int(await asyncio.shield(self._status))
+
+    def kill(self) -> None:
+        """Sends SIGKILL."""
+        os.kill(self.pid, signal.SIGKILL)
+
+
 def errors_of(program: str) -> str:
     """Runs a program, which must succeed; returns its standard error."""
     process = ForkedProgram(program, [], os.environ)
@@ -97,7 +123,7 @@ def _forker() -> socket.socket:
 def _fork_for(connection: socket.socket) -> str:
     """Forks for each request, and returns the program in the process that shall run it."""
     while True:
-        request, descriptors, _, _ = socket.recv_fds(connection, 1 << 20, 3)
+        request, descriptors, _, _ = socket.recv_fds(connection, 1 << 20, 20)
         with suppress(ChildProcessError):
             while os.waitpid(-1, os.WNOHANG if request else 0)[0]:
                 pass
@@ -108,23 +134,38 @@ def _fork_for(connection: socket.socket) -> str:
         for each in descriptors:
             os.close(each)
     connection.close()
-    report, *streams = descriptors
+    report, *others = descriptors
     if forked := os.fork():
-        for each in (*streams, 0, 1, 2):
+        for each in (*others, 0, 1, 2):
             os.close(each)
         os.write(report, b"%d\n" % forked)
         os.write(report, b"%d\n" % os.waitstatus_to_exitcode(os.waitpid(forked, 0)[1]))
         os._exit(0)
     os.close(report)
-    for number, stream in enumerate(streams, start=1):
-        os.dup2(stream, number)
-        os.close(stream)
-    program, arguments, environment, folder = json.loads(request)
+    program, arguments, environment, folder, numbers = json.loads(request)
+    if numbers:
+        os.setsid()
+    else:
+        forker = socket.socket(fileno=others.pop())
+
+        async def forked(*command: str, pass_fds: Sequence[int], **_: object) -> _ForkedWorker:
+            return _ForkedWorker(forker, command, pass_fds)
+
+        asyncio.create_subprocess_exec = forked
+    _renumber(others, [1, 2, *numbers])
     os.environ.clear()
     os.environ.update(environment)
     os.chdir(folder)
     sys.argv[1:] = arguments
     return str(program)
+
+
+def _renumber(descriptors: Sequence[int], numbers: Sequence[int]) -> None:
+    moved = [fcntl.fcntl(each, fcntl.F_DUPFD, 500) for each in descriptors]  # none has the number of another one
+    for each, number in zip(moved, numbers, strict=True):
+        os.dup2(each, number)
+    for each in (*moved, *({*descriptors} - {*numbers})):
+        os.close(each)
 
 
 if __name__ == "__main__":
