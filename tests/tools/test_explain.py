@@ -20,7 +20,6 @@ from tornado_proxy.rules.parser import parse
 from tornado_proxy.semantics.request import User
 from tornado_proxy.tools.explain import (
     NearMiss,
-    UsageReport,
     count_usage,
     in_words,
     near_miss,
@@ -268,7 +267,7 @@ COUNTED_RULES = r"""
 
 
 def _usage(*addresses):
-    return count_usage(Simulator(Mounts([site(COUNTED_RULES)]), RequestDefaults()), requests(*addresses))
+    return count_usage(Simulator(Mounts([site(COUNTED_RULES)]), RequestDefaults()), requests(*addresses), top=10)
 
 
 def test_a_failing_rewrite_counts_as_used_and_as_an_error():
@@ -284,7 +283,7 @@ def test_a_path_that_the_service_could_not_decode_is_refused(tmp_path):
     """It had no target when it was logged, and has no target when it is simulated."""
     log = tmp_path / "access.log"
     log.write_text("method=GET path=/%zz status=400 sent=9\nmethod=GET path=/a%0ab status=400 sent=9\n")
-    usage = count_usage(Simulator(Mounts([site(COUNTED_RULES)]), RequestDefaults()), read_request_log(log))
+    usage = count_usage(Simulator(Mounts([site(COUNTED_RULES)]), RequestDefaults()), read_request_log(log), top=10)
     assert usage.rewrites == {}
     assert [status for status, _ in usage.errors] == [400, 400]
 
@@ -300,7 +299,7 @@ def _report(*addresses, top=10, strange=0):
     sites, log = [site(USED_RULES)], requests(*addresses)
     log.requests.update({LoggedRequest("/up/", "PUT"): 2} if strange else {})
     log.strange, log.first_strange = strange, 7 if strange else None
-    return UsageReport(sites, log, count_usage(Simulator(Mounts(sites), RequestDefaults()), log), top)
+    return count_usage(Simulator(Mounts(sites), RequestDefaults()), log, top)
 
 
 def test_the_json_of_usage_obeys_its_schema():

@@ -116,7 +116,7 @@ def run_convert(arguments: argparse.Namespace) -> int:
     if not arguments.out and (not is_redirects or arguments.format == "json"):
         raise CommandError("`--out DIR` is missing: where the files are written")
     try:
-        done = _converted_redirects(arguments) if is_redirects else _converted(arguments)
+        done = _converted(arguments)
         files = {**done.files, conversion.REPORT: conversion.to_markdown(done.report)}
         if arguments.out:
             save(files, arguments.out, force=arguments.force)
@@ -135,15 +135,14 @@ def run_convert(arguments: argparse.Namespace) -> int:
 
 
 def _converted(arguments: argparse.Namespace) -> conversion.Converted:
+    if arguments.what == "redirects":
+        sources = [read_source(each) for each in arguments.places]
+        origin = arguments.origin or hosting.origin_of(sources[0])
+        lists = arguments.out is not None
+        return hosting.convert_redirects(sources, origin, arguments.target or "site", lists=lists)
     templates = partial(_template, arguments.places)
     keys_as = KeysAs(arguments.keys_as or KeysAs.ACTUAL.value)
     return conversion.convert(read(arguments.places), keys_as, read_file=templates)
-
-
-def _converted_redirects(arguments: argparse.Namespace) -> conversion.Converted:
-    sources = [read_source(each) for each in arguments.places]
-    origin = arguments.origin or hosting.origin_of(sources[0])
-    return hosting.convert_redirects(sources, origin, arguments.target or "site", lists=arguments.out is not None)
 
 
 def _objections(config: Path) -> Sequence[Diagnostic]:

@@ -83,9 +83,8 @@ def run_explain(arguments: argparse.Namespace) -> int:
         return ExitStatus.CLEAN
     log = requests_of(arguments.requests, [each.rules for each in mounts.sites])
     with activity("simulating"):
-        counts = explain.count_usage(Simulator(mounts, client), log)
-    report = explain.UsageReport(mounts.sites, log, counts, arguments.top)
-    print(f"{json.dumps(explain.usage_json(report), indent=2)}\n" if is_json else explain.usage_text(report), end="")
+        usage = explain.count_usage(Simulator(mounts, client), log, arguments.top)
+    print(f"{json.dumps(explain.usage_json(usage), indent=2)}\n" if is_json else explain.usage_text(usage), end="")
     return ExitStatus.CLEAN
 
 

@@ -322,8 +322,14 @@ def _ending(text: str) -> str:
 
 
 class Usage(msgspec.Struct):
-    """Counts of requests; a request may be counted for its rewrite and as an error."""
+    """What a log's requests use of the rules of some sites: a request may count for its rewrite and as an error.
 
+    `top` is the number of paths and reasons to list.
+    """
+
+    sites: Sequence[Site]
+    log: RequestLog
+    top: int
     rewrites: Counter[tuple[str, int | None]] = msgspec.field(
         default_factory=Counter
     )  # by target and number, None: no rewrite
@@ -349,57 +355,48 @@ class Usage(msgspec.Struct):
         if isinstance(first, ReadForm):
             self.left_out += times
 
+    def of_target(self, name: str) -> int:
+        """Returns the number of requests that reached the rules of a target."""
+        return sum(times for (target, _), times in self.rewrites.items() if target == name)
 
-def count_usage(simulator: Simulator, log: RequestLog) -> Usage:
+    def most_unmatched(self, name: str) -> list[tuple[str, int]]:
+        """Returns the most frequent paths of a target that no rewrite took."""
+        paths = [(path, times) for (target, path), times in self.unmatched.items() if target == name]
+        return sorted(paths, key=lambda each: (-each[1], each[0]))[: self.top]
+
+
+def count_usage(simulator: Simulator, log: RequestLog, top: int) -> Usage:
     """Counts the results of a log's requests."""
-    usage = Usage()
+    usage = Usage(simulator.mounts.sites, log, top)
     for request, times in log.requests.items():
         usage.count(simulator.ask(request), times)
     return usage
 
 
-class UsageReport(msgspec.Struct, frozen=True):
-    """The sites, the log, its use of their rules, and the number of paths and reasons to list."""
-
-    sites: Sequence[Site]
-    log: RequestLog
-    usage: Usage
-    top: int
-
-    def of_target(self, name: str) -> int:
-        """Returns the number of requests that reached the rules of a target."""
-        return sum(times for (target, _), times in self.usage.rewrites.items() if target == name)
-
-    def unmatched(self, name: str) -> list[tuple[str, int]]:
-        """Returns the most frequent paths of a target that no rewrite took."""
-        paths = [(path, times) for (target, path), times in self.usage.unmatched.items() if target == name]
-        return sorted(paths, key=lambda each: (-each[1], each[0]))[: self.top]
-
-
-def usage_text(report: UsageReport) -> str:
+def usage_text(usage: Usage) -> str:
     """Returns text for people: the log, then each target with its rewrites, then the errors."""
-    log, usage = report.log, report.usage
+    log = usage.log
     rows = [(f"{log.total:,}, {len(log.requests):,} distinct",)]
     if log.strange:
         rows.append((log.strange_lines,))
     if usage.left_out:
         rows.append((f"{usage.left_out:,} left out: {UPLOAD}",))
     blocks = [list(section("requests", rows))]
-    for site in report.sites:
-        name, total = site.target.name, report.of_target(site.target.name)
+    for site in usage.sites:
+        name, total = site.target.name, usage.of_target(site.target.name)
         rewrites = [
             (*_share(usage.rewrites[name, each.number], total), each.label, each.source_text, each.span.place)
             for each in site.rules.counted
         ]
         lines = [*section("target", [(f"{name}: {counted(total, 'request')}",)]), *section("rewrites", rewrites)]
         lines += section("no rewrite", [_share(usage.rewrites[name, None], total)])
-        blocks.append([*lines, *section("", [(f"{times:>9,}", path) for path, times in report.unmatched(name)])])
+        blocks.append([*lines, *section("", [(f"{times:>9,}", path) for path, times in usage.most_unmatched(name)])])
     if usage.errors:
         errors: list[Sequence[str]] = [
             (f"{times:>9,}", str(status), reason, f"for example {usage.examples[status, reason]}")
-            for (status, reason), times in usage.errors.most_common(report.top)
+            for (status, reason), times in usage.errors.most_common(usage.top)
         ]
-        more = len(usage.errors) - report.top
+        more = len(usage.errors) - usage.top
         blocks.append([*section("refused", errors + ([("", f"{more} more reasons")] if more > 0 else []))])
     return "\n\n".join("\n".join(lines) for lines in blocks) + "\n"
 
@@ -408,26 +405,26 @@ def _share(times: int, total: int) -> tuple[str, str]:
     return f"{times:>9,}", f"{100 * times / total if total else 0:5.1f} %"
 
 
-def usage_json(report: UsageReport) -> dict[str, Any]:
+def usage_json(usage: Usage) -> dict[str, Any]:
     """Returns the counts for programs; a version only adds fields."""
-    taken = report.usage.rewrites
+    taken = usage.rewrites
     return {
         "version": JSON_VERSION,
-        "requests": {**report.log.counts, "left_out": report.usage.left_out},
+        "requests": {**usage.log.counts, "left_out": usage.left_out},
         "targets": [
             {
                 "name": name,
-                "requests": report.of_target(name),
+                "requests": usage.of_target(name),
                 "rewrites": [{**rewrite_json(each), "requests": taken[name, each.number]} for each in rewrites],
                 "unmatched": {
                     "requests": taken[name, None],
-                    "paths": [{"path": path, "requests": times} for path, times in report.unmatched(name)],
+                    "paths": [{"path": path, "requests": times} for path, times in usage.most_unmatched(name)],
                 },
             }
-            for name, rewrites in ((site.target.name, site.rules.counted) for site in report.sites)
+            for name, rewrites in ((site.target.name, site.rules.counted) for site in usage.sites)
         ],
         "refused": [
-            {"status": status, "reason": reason, "requests": times, "example": report.usage.examples[status, reason]}
-            for (status, reason), times in report.usage.errors.most_common()
+            {"status": status, "reason": reason, "requests": times, "example": usage.examples[status, reason]}
+            for (status, reason), times in usage.errors.most_common()
         ],
     }

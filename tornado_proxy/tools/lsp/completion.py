@@ -120,6 +120,10 @@ _NAMED = re.compile(r"\(\?P?<(\w+)>")
 _WORD = re.compile(r"[A-Za-z_](?:[\w.]|-(?!>))*\Z")
 _ALLOWING = re.compile(r"#\s*allow(?:-file)?\s*:(?:[^(]*[\s,:])?(?P<word>[^\s,:(]*)\Z")
 _COMMENT_WORD = re.compile(r"#\s*(?P<word>[a-z-]*)\Z")
+_ALLOWANCES = [
+    Completion("allow:", Kind.Keyword, "silence checks for the statement or block"),
+    Completion("allow-file:", Kind.Keyword, "silence checks for the file"),
+]
 
 
 def completions(source: SourceFile, offset: int, targets: Iterable[str] = ()) -> tuple[Span, list[Completion]]:
@@ -131,7 +135,14 @@ def completions(source: SourceFile, offset: int, targets: Iterable[str] = ()) ->
         before = unfinished(source, span.start) if word else reading
         return span, list(_at_word(before, span, targets))
     span = Span(source, reading.open.start_pos or 0, offset)
-    begun, proposals = _in_comment(span.text) if reading.open.type == "COMMENT" else _in_string(span, reading)
+    if reading.open.type != "COMMENT":
+        begun, proposals = _in_string(span, reading)
+    elif name := _ALLOWING.match(span.text):
+        checks = [Completion(each.name, Kind.EnumMember, each.summary, each.manual) for each in CHECKS]
+        begun, proposals = name["word"], checks
+    else:
+        unfinished_word = _COMMENT_WORD.match(span.text)
+        begun, proposals = (unfinished_word["word"], _ALLOWANCES) if unfinished_word else _NOTHING
     return Span(source, offset - len(begun), offset), proposals
 
 
@@ -150,15 +161,6 @@ def _at_word(before: Unfinished, span: Span, targets: Iterable[str]) -> Iterator
     arrow = _BEFORE_ARROW.match(span.source.text, span.end)
     if "ARROW" in before.accepts and span.start == span.end and not arrow:
         yield Completion("->", Kind.Keyword)
-
-
-def _in_comment(text: str) -> _Proposals:
-    if name := _ALLOWING.match(text):
-        return name["word"], [Completion(each.name, Kind.EnumMember, each.summary, each.manual) for each in CHECKS]
-    if word := _COMMENT_WORD.match(text):
-        allow = Completion("allow:", Kind.Keyword, "silence checks for the statement or block")
-        return word["word"], [allow, Completion("allow-file:", Kind.Keyword, "silence checks for the file")]
-    return _NOTHING
 
 
 def _in_string(string: Span, reading: Unfinished) -> _Proposals:

@@ -398,24 +398,17 @@ def definitions(analysis: Analysis, document: Document, offset: int) -> Iterator
                 rule = outcome.rewrite
                 yield _head(rule.statement) if isinstance(rule, Rewrite) else rule.span
         case block, ListStatement() as statement:
-            for each in analysis.target(block).rule_set.lists:
-                if each.statement is statement:
-                    yield Span(each.source, 0, 0)
+            lists = analysis.target(block).rule_set.lists
+            yield from (Span(each.source, 0, 0) for each in lists if each.statement is statement)
         case _, RewriteStatement() as statement if _covers(statement.template.span, offset):
-            yield from _group_places(statement, _index(statement.template, offset))
+            reference = reference_at(statement.dialect, statement.template.value, _index(statement.template, offset))
+            name = reference.name if reference and reference.is_group else ""
+            if group := group_of(statement, name):
+                yield statement.source.at(*group.extent)
+            elif name == "0":
+                yield statement.source.span
         case _, RewriteStatement() as statement if not _covers(statement.source.span, offset):
             yield _head(statement)
-
-
-def _group_places(statement: RewriteStatement, at: int) -> Iterator[Span]:
-    reference = reference_at(statement.dialect, statement.template.value, at)
-    if reference is None or not reference.is_group:
-        return
-    group = group_of(statement, reference.name)
-    if group is not None:
-        yield statement.source.at(*group.extent)
-    elif reference.name == "0":
-        yield statement.source.span
 
 
 def _head(statement: RewriteStatement) -> Span:
