@@ -219,23 +219,19 @@ class Section:
         self.remarks: list[Remark] = parent.remarks if parent else []
         self.refusals: list[Diagnostic] = parent.refusals if parent else []
         self._is_given = is_given
-        self._options = options
+        self.options = options
 
     def place(self, name: str) -> Span:
         """Returns the place of an option's name; of the whole section if the name is empty or not given."""
-        option = self._options.entries.get(name.lower())
-        return option.place if option else self._options.span
+        option = self.options.entries.get(name.lower())
+        return option.place if option else self.options.span
 
     def __bool__(self) -> bool:
         return self._is_given
 
-    def __iter__(self) -> Iterator[str]:
-        """Yields the names of the options that are given, in lower case."""
-        return iter(self._options.entries)
-
     def __contains__(self, name: str) -> bool:
         """Returns whether an option is given."""
-        return name.lower() in self._options.entries
+        return name.lower() in self.options.entries
 
     def text(self, name: str, default: str = "") -> str:
         """Returns a text."""
@@ -282,7 +278,7 @@ class Section:
         sections = self.sections(name)
         if len(sections) > 1:
             raise self._unfit(name, "a mapping")
-        absent = Section(Options({}, self._options.span), self._path(name), self, is_given=False)
+        absent = Section(Options({}, self.options.span), self._path(name), self, is_given=False)
         return sections[0] if sections else absent
 
     def sections(self, name: str) -> list[Section]:
@@ -296,8 +292,8 @@ class Section:
 
     def named(self) -> Iterator[tuple[str, Section]]:
         """Yields the mappings in this one by their names, which users chose; s3-proxy sees them in lower case."""
-        for name in self:
-            if self._value(name) is not None:
+        for name, option in self.options.entries.items():
+            if option.value is not None:
                 yield name, self.section(name)
 
     def translated(self, kind: type[SettingsSection]) -> dict[str, Setting]:
@@ -318,7 +314,7 @@ class Section:
             return {"value": text} if isinstance(text, str) else reference(self.section(name))
         if Mark.PAIRS in kind.marks:
             inner = self.section(name)
-            return present({each: inner.value(each, kind.item) for each in inner})
+            return present({each: inner.value(each, kind.item) for each in inner.options.entries})
         if kind.is_list and kind.item.section:
             return [each.translated(kind.item.section) for each in self.sections(name)]
         if kind.section:
@@ -354,7 +350,7 @@ class Section:
     def remark_on_the_rest(self) -> None:
         """Records, here and below, the options that the table says something about, and those that it does not know."""
         names = self.names
-        for name, option in self._options.entries.items():
+        for name, option in self.options.entries.items():
             if _is_off(option.value):
                 continue
             path = self._path(option.name)
@@ -371,7 +367,7 @@ class Section:
                     section.remark_on_the_rest()
 
     def _value(self, name: str) -> Value:
-        option = self._options.entries.get(name.lower())
+        option = self.options.entries.get(name.lower())
         return option.value if option else None
 
     def _path(self, name: str) -> str:

@@ -13,6 +13,7 @@ import msgspec
 
 from tornado_proxy.config.limits import SHORTEST_KEY
 from tornado_proxy.config.providers import Authorization, HeaderProvider, OidcProvider
+from tornado_proxy.config.secrets import HASHES
 from tornado_proxy.semantics.request import METHODS
 from tornado_proxy.tools.convert.options import NotConvertible, Section, Setting, present, reference
 
@@ -21,8 +22,6 @@ KINDS = ("oidc", "header", "basic")
 
 PRIVATE_NETWORKS = ("127.0.0.0/8", "::1/128", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7")
 """Networks without traffic from the Internet (RFC 1918, RFC 4193); most proxies in front are in one of them."""
-
-_LIKE_A_HASH = re.compile(r"\$(?:2[abxy]?|argon2(?:id|i|d))\$")
 
 
 class Providers(msgspec.Struct, frozen=True):
@@ -267,7 +266,7 @@ def _users(basic: Section) -> list[Setting]:
     for section in basic.sections("credentials"):
         name, password = section.text("user"), reference(section.section("password"))
         # A hash would be taken for one here, so another text would be the password; s3-proxy knows no hashes.
-        if password is None or _LIKE_A_HASH.match(str(password.get("value", ""))):
+        if password is None or str(password.get("value", "")).startswith(HASHES):
             reason = "a password that looks like a hash, and would be taken for one" if password else "no password"
             section.left_out("", f"the user `{name}` is left out: it has {reason}")
         else:

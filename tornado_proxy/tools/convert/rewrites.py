@@ -32,7 +32,7 @@ from tornado_proxy.rules.diagnostic import SourceFile, Span
 from tornado_proxy.rules.tree import Comment, Dialect, Document, Literal, RewriteStatement, TargetBlock, print_document
 from tornado_proxy.templates.go import built_in, compile_template
 from tornado_proxy.tools.convert import patterns
-from tornado_proxy.tools.convert.options import NotConvertible, OptionOutcome, Section, where
+from tornado_proxy.tools.convert.options import WORDS, NotConvertible, OptionOutcome, Section, where
 
 
 class KeysAs(Enum):
@@ -145,20 +145,7 @@ def _converted(entry: RewriteEntry, surroundings: Surroundings, keys_as: KeysAs)
         return ConvertedRewrite(entry, None, keys, reason, error.help)
 
 
-_KEY = ("Key",)
-_PREFIX = ("Target", "Bucket", "Prefix")
-
-_SAME = (
-    ("User",),
-    *(("Request", name) for name in ("Method", "Header")),
-    *(("Request", "URL", name) for name in ("Path", "Query", "RawQuery")),
-    ("Target", "Name"),
-    *(("Target", "Bucket", name) for name in ("Name", "Region")),
-)
-"""Data that is the same here, with all below it."""
-
-_IMPERSONAL = (("Key",), ("Target",), ("Request", "Method"), ("Request", "URL", "Path"))
-"""Data that does not depend on the client, with all below it."""
+_SAME, _IMPERSONAL = (tuple(f"{each}." for each in WORDS["data"][kind]) for kind in ("same", "impersonal"))
 
 _LINE_END = re.compile(r"\r?\n")  # removed from a result
 # What prints the key, if need be without directories at its start or in another case.
@@ -199,7 +186,7 @@ def ignores_client(target: str) -> bool:
         return False
     for node in _descendants(parsed.body):
         path = _path_of(node)
-        reads_client = path is not None and not any(path[: len(each)] == each for each in _IMPERSONAL)
+        reads_client = path is not None and not ".".join((*path, "")).startswith(_IMPERSONAL)
         if reads_client or isinstance(node, nodes.Call):
             return False
     return not parsed.templates
@@ -263,12 +250,12 @@ def _edits_of_pipeline(
         if (path := _path_of(each)) is None or not isinstance(each, nodes.ExpressionNode) or each in handed:
             continue
         place = each.start + node.base, each.end + node.base
-        if path == _KEY:
+        if path == ("Key",):
             below = '(trimPrefix "/" .Key)'
             yield *place, f"(print {_string(surroundings.prefix)} {below})" if surroundings.prefix else below
-        elif path == _PREFIX:
+        elif path == ("Target", "Bucket", "Prefix"):
             yield *place, _string(surroundings.configured)
-        elif not any(path[: len(same)] == same for same in _SAME):
+        elif not ".".join((*path, "")).startswith(_SAME):
             raise NotConvertible(f"`.{'.'.join(path)}` is not the same here")
 
 
