@@ -62,15 +62,6 @@ def scene(tmp_path):
     return ReloadScene(Files.create(tmp_path, site=GOOD))
 
 
-def test_an_edit_is_the_next_generation(scene):
-    """A valid edit becomes generation 2 with its rules."""
-    scene.edit(BETTER)
-    ((number, configuration),) = scene.serving.activated
-    assert number == scene.serving.generation.number == 2
-    assert configuration.rewrite_count == 2
-    assert scene.reloader.edit.last.is_in_force
-
-
 def test_changes_are_reported(scene):
     """The event names the added and the changed rewrites."""
     scene.edit(BETTER)
@@ -109,14 +100,6 @@ def test_a_new_generation_and_the_end_of_a_failure_are_seen_together(scene):
 
 
 FAILING_TEST = 'rewrite a `^/a$` -> "/b"\ntest "/a" -> "/c"'
-
-
-def test_a_failing_rule_test_is_a_warning(scene):
-    """The edit is activated, and its event and report have the failing test."""
-    assert scene.edit(FAILING_TEST) == [ReloadOutcome.LOADED]
-    (event,) = scene.events
-    assert [diagnostic.code for diagnostic in event.diagnostics] == ["failing-test"]
-    assert scene.reloader.edit.last.diagnostics == event.diagnostics
 
 
 def test_a_failing_rule_test_is_not_forgotten(scene):
@@ -186,30 +169,12 @@ def test_a_failing_rule_test_can_refuse_the_edit(scene):
     assert [diagnostic.code for diagnostic in scene.events[1].diagnostics] == ["failing-test"]
 
 
-def test_a_deleted_file_is_an_edit(scene):
-    """The rewrites of one deleted file are removed, and those of other files stay."""
-    scene.files.write('rewrite other `^/o$` -> "/p"', "other")
-    assert scene.reload() is ReloadOutcome.LOADED
-    scene.files.path("other").unlink()
-    assert scene.reload() is ReloadOutcome.LOADED
-    (_, configuration) = scene.serving.activated[-1]
-    assert [rewrite.name for rewrite in configuration.rule_sets["site"].rewrites] == ["a"]
-
-
 def test_paths_of_a_refused_edit_are_watched(scene):
     """The paths in a refused configuration are watched, since the correction may be there."""
     scene.files.configure(CONFIGURATION.replace("rules: [rules]", "rules: [elsewhere]"))
     scene.reload()
     watched = {path.name for path in scene.reloader.watched()}
     assert watched == {"proxy.yaml", "rules", "secret", "elsewhere", "site.rules"}
-
-
-def test_a_new_port_needs_a_restart(scene):
-    """The report names the section that needs a restart, and the rest of the edit is in force."""
-    scene.files.configure(CONFIGURATION.replace("server: {port: 0}", "server: {port: 81}", 1))
-    scene.edit(BETTER)
-    assert scene.reloader.edit.last.kept_back == ("server",)
-    assert scene.serving.activated[0][1].settings.server.port == 0
 
 
 def test_an_unbuildable_generation_is_refused(scene):

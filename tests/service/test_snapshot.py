@@ -305,15 +305,6 @@ def test_mistakes_of_all_files_are_reported_in_one_run(files):
     assert names == {"site.rules", "other.rules"}
 
 
-def test_an_invalid_configuration_is_reported(files):
-    """Without settings no rules are read, and the mistakes of the configuration are reported."""
-    files.configure(files.configuration.read_text().replace("mount", "mounts"))
-    configuration = files.load()
-    assert configuration.snapshot.settings is None
-    assert not configuration.usable
-    assert configuration.diagnostics
-
-
 RESOURCES = """    resources: [{path: /**, provider: staff, basic: {credentials: [{user: ann, password: {env: HASH}}]}}]
 authProviders: {basic: {staff: {realm: Files}}}
 """

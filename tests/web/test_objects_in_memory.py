@@ -70,19 +70,6 @@ async def test_a_client_that_reads_nothing_is_sent_no_more():
     assert set(bodies) == {content}
 
 
-async def test_a_client_that_has_left_is_reported():
-    """A request whose client resets its connection at once ends with an event, and the next one is answered."""
-    async with serve(_cached()) as site:
-        await site.get("/a.txt")
-        for _ in range(20):
-            async with site.connect() as client:
-                await client.send(head("GET", "/a.txt"))
-                client.abort()
-        assert (await site.get("/a.txt")).status == 200
-        await site.last_event()
-        assert site.application.in_flight == 0
-
-
 async def test_a_defect_in_an_answer_of_the_service_is_a_500():
     """An answer that cannot be sent, here with a line end in a header, becomes the page of an error."""
     broken = Server(cache=CacheHeaders(expires="a\nb"))
