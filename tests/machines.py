@@ -273,9 +273,8 @@ class Site:
 def boot_site(release: str, endpoint: str, folder: Path) -> Iterator[Site]:
     """Boots a release without the service, with a folder at /root/dist and good files for the service."""
     with boot_bare(release, f"--bind-ro={folder}:/root/dist", f"--bind-ro={WHEELS}:/wheels") as machine:
-        machine.write(
-            "/etc/pip.conf", "[global]\nno-index = yes\nfind-links = /wheels\ndisable-pip-version-check = yes\n"
-        )
+        pip = "[global]\nno-index = yes\nfind-links = /wheels\ndisable-pip-version-check = yes\n"
+        machine.write("/etc/pip.conf", pip)
         # Other tests leave this mount point behind.
         machine.run("rm", "--recursive", "--force", str(PROGRAM))
         site = Site.of(machine, endpoint)

@@ -188,9 +188,8 @@ class QuirkyS3:
 
     def _check_conditions(self, request: Request) -> None:
         found, quirks = self.objects.get(request.key), self.quirks
-        if "conditions-ignored" in quirks or (
-            "uploadId" in request.query and "completions-ignore-conditions" in quirks
-        ):
+        ignoring = "completions-ignore-conditions" if "uploadId" in request.query else "conditions-ignored"
+        if quirks & {"conditions-ignored", ignoring}:
             return
         if "if-none-match" in request.headers and found is not None:
             raise Refusal(304 if "conditions-304" in quirks else 412, "PreconditionFailed")
@@ -238,9 +237,8 @@ def answer(status: int, body: bytes = b"", *, is_head: bool = False, **headers: 
     """An answer; that to a HEAD has the length of the body without it."""
     lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
     length = "" if status in (204, 304) else f"Content-Length: {len(body)}\r\n"
-    return f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\n{lines}{length}\r\n".encode() + (
-        b"" if is_head or not length else body
-    )
+    head = f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\n{lines}{length}\r\n"
+    return head.encode() + (b"" if is_head or not length else body)
 
 
 @asynccontextmanager

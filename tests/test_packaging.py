@@ -148,9 +148,8 @@ def test_the_installed_command_explains_a_path(installed, tmp_path):
 def _files_with_commands() -> list[Path]:
     """Files of the repository from which people and machines take commands."""
     paths = [ROOT / name for name in output_of("git", "ls-files", "-z", cwd=ROOT).split("\0") if name]
-    return [
-        path for path in paths if path.suffix in {".md", ".js", ".json", ".yaml", ".py", ""} and path != Path(__file__)
-    ]
+    suffixes = {".md", ".js", ".json", ".yaml", ".py", ""}
+    return [path for path in paths if path.suffix in suffixes and path != Path(__file__)]
 
 
 def test_no_file_installs_the_project_from_an_index():

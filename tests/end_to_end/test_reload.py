@@ -123,9 +123,8 @@ def _reload_under_traffic(tmp_path: Path, reloads: int) -> str:
             totals: list[int] = []
             size = 64 << 20
             threads = [threading.Thread(target=traffic.run, daemon=True) for _ in range(CLIENTS)]
-            threads.append(
-                threading.Thread(target=_download, args=(proxy.address, size, reloads / 10, totals), daemon=True)
-            )
+            arguments = (proxy.address, size, reloads / 10, totals)
+            threads.append(threading.Thread(target=_download, args=arguments, daemon=True))
             start, first = time.monotonic(), Admin.of(proxy).status()["generation"]
             for thread in threads:
                 thread.start()

@@ -24,9 +24,8 @@ async def test_a_file_and_a_directory_of_one_name_are_unpacked(tmp_path, name):
     async with serve({f"d/{key}": key.encode() for key in keys}, listing=LISTING) as site:
         content = io.BytesIO((await site.get(f"/d/?format={name}")).body)
     _unpack(name, content, tmp_path)
-    unpacked = {
-        path.read_text(): str(path.relative_to(tmp_path / "d")) for path in tmp_path.rglob("*") if path.is_file()
-    }
+    paths = [path for path in tmp_path.rglob("*") if path.is_file()]
+    unpacked = {path.read_text(): str(path.relative_to(tmp_path / "d")) for path in paths}
     assert sorted(unpacked) == sorted(keys)
     assert len({normalize("NFC", each.casefold()) for each in unpacked.values()}) == len(keys)
     assert (unpacked["a/b/c"], unpacked["a (2)"]) == ("a/b/c", "a (2)")

@@ -19,6 +19,7 @@ from tornado_proxy.storage.store import ObjectInfo
 from tornado_proxy.telemetry.events import ObjectUsed
 
 HOOKS = (Webhook("http://127.0.0.1:1/"),)
+PUT = PutAction(enabled=True, allow_override=True, raw_uploads=True, direct_uploads=True, max_size=100, webhooks=HOOKS)
 ACTIONS = Actions(
     GetAction(
         index_document="index.html",
@@ -27,15 +28,12 @@ ACTIONS = Actions(
         website_redirects=True,
         webhooks=HOOKS,
     ),
-    put=PutAction(
-        enabled=True, allow_override=True, raw_uploads=True, direct_uploads=True, max_size=100, webhooks=HOOKS
-    ),
+    put=PUT,
     delete=DeleteAction(enabled=True, webhooks=HOOKS),
 )
+OPA = OpaServer("http://127.0.0.1:1/v1/data")
 RESOURCES = [
-    Resource(
-        "/closed/**", ("GET", "PUT"), provider="front", white_list=False, opa=OpaServer("http://127.0.0.1:1/v1/data")
-    ),
+    Resource("/closed/**", ("GET", "PUT"), provider="front", white_list=False, opa=OPA),
     Resource("/**", ("GET", "HEAD", "PUT", "DELETE"), provider="front"),
 ]
 RULES = r"""

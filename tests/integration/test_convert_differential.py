@@ -159,12 +159,10 @@ class _Generator:
         return actions
 
     def _resource(self, mount):
-        glob = mount + self._one(
-            ["**", "**", "*", "", "a/**", "a/*", "*.txt", "a*", "b/**", "**/a.txt", "a.txt", "?.txt"]
-        )
-        methods = self._one(
-            [["GET"], ["GET", "HEAD", "PUT", "DELETE"], ["PUT"], ["HEAD"], ["DELETE", "GET"], [], "GET,PUT"]
-        )
+        globs = ("**", "**", "*", "", "a/**", "a/*", "*.txt", "a*", "b/**", "**/a.txt", "a.txt", "?.txt")
+        glob = mount + self._one(globs)
+        sets = (["GET"], ["GET", "HEAD", "PUT", "DELETE"], ["PUT"], ["HEAD"], ["DELETE", "GET"], [], "GET,PUT")
+        methods = self._one(sets)
         return {"path": glob, **({} if self._chance(0.2) else {"methods": methods}), **self._guard()}
 
     def _guard(self, *, only_valid=False):

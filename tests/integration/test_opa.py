@@ -43,6 +43,10 @@ def _is_ready(url):
     return False
 
 
+def _permits(url, user, request):
+    return run(is_permitted(OpaServer(GuardedUrl(url)), user, request, HttpFetcher()))
+
+
 @pytest.mark.parametrize(
     ("user", "method", "path", "permitted"),
     [
@@ -53,16 +57,13 @@ def _is_ready(url):
     ],
 )
 def test_the_documented_policy_decides(opa, user, method, path, permitted):
-    request = Request(method, "files.example", RequestPath(path))
-    assert run(is_permitted(OpaServer(GuardedUrl(f"{opa}/allow")), user, request, HttpFetcher())) is permitted
+    assert _permits(f"{opa}/allow", user, Request(method, "files.example", RequestPath(path))) is permitted
 
 
 def test_a_missing_policy_permits_nothing(opa):
-    assert run(is_permitted(OpaServer(GuardedUrl(f"{opa}/nothing")), ANN, Request(), HttpFetcher())) is False
+    assert _permits(f"{opa}/nothing", ANN, Request()) is False
 
 
 def test_an_unreachable_policy_server_is_an_error():
     with pytest.raises(PolicyUnavailable):
-        run(
-            is_permitted(OpaServer(GuardedUrl("http://127.0.0.1:1/v1/data/files/allow")), ANN, Request(), HttpFetcher())
-        )
+        _permits("http://127.0.0.1:1/v1/data/files/allow", ANN, Request())

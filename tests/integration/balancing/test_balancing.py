@@ -94,9 +94,8 @@ def _haproxy(instances: Instances, folder: Path) -> AbstractContextManager[Proxy
 def _nginx(instances: Instances, folder: Path) -> Iterator[Proxy]:
     port = free_port()
     cache = deployed("nginx-cache.conf", instances.ports, port).replace("/var/cache/nginx/files", f"{folder}/cache")
-    temporary = "".join(
-        f"{name}_temp_path {folder}/{name};" for name in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
-    )
+    names = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+    temporary = "".join(f"{name}_temp_path {folder}/{name};" for name in names)
     path = folder / "nginx.conf"
     path.write_text(
         f"user root; daemon off; pid {folder}/pid; error_log {folder}/log;\nevents {{}}\nhttp {{ access_log off; {temporary}\n{cache} }}\n"
