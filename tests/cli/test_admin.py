@@ -261,19 +261,18 @@ def test_the_response_of_another_server_is_shown_shortened(command):
     assert len(result.err) < 400
 
 
-def test_a_page_of_another_listener_is_not_shown(command):
-    """If the answer is an HTML page, the message asks for the right port and does not show the page."""
-    with _serve_response(405, "<!doctype html>\n<html>", "text/html; charset=utf-8") as address:
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        ((405, "<!doctype html>\n<html>", "text/html; charset=utf-8"), "405: a page; is it the port of `internalServer`?"),
+        ((200, "[1]", "application/json"), "200: [1]"),
+    ],
+)  # fmt: skip
+def test_an_answer_that_is_no_object_is_a_failure(command, answer, told):
+    """A page is not shown, but the message asks for the right port; a list is shown, without a traceback."""
+    with _serve_response(*answer) as address:
         result = command("reload", "--admin", address)
-    message = "answered 405: a page; is it the port of `internalServer`?"
-    assert (result.status, result.err) == (2, f"tornado-proxy reload: http://{address} {message}\n")
-
-
-def test_an_answer_that_is_no_object_is_a_failure(command):
-    """Another server may answer with a list: it is shown, without a traceback."""
-    with _serve_response(200, "[1]", "application/json") as address:
-        result = command("reload", "--admin", address)
-    assert (result.status, result.err) == (2, f"tornado-proxy reload: http://{address} answered 200: [1]\n")
+    assert (result.status, result.err) == (2, f"tornado-proxy reload: http://{address} answered {told}\n")
 
 
 _DOWN = """

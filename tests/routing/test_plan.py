@@ -47,15 +47,10 @@ def plan_upload(decide_request):
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD"])
-def test_a_file_is_served_or_not_found(plan_request, make_site, method):
-    """A path that doesn't end in a slash is a file: served, or else 404."""
-    assert plan_request(make_site(), f"{method} /file.html") == (Serve("file.html"), NO_OBJECT)
-
-
-@pytest.mark.parametrize("method", ["GET", "HEAD"])
-def test_a_directory_is_browsed_or_not_found(plan_request, make_site, method):
-    """A path that ends in a slash is a directory: listed, or else 404."""
+def test_a_path_that_ends_in_a_slash_is_a_directory(plan_request, make_site, method):
+    """It is listed, or else 404; any other path is a file: served, or else 404."""
     assert plan_request(make_site(), f"{method} /dir/") == (Browse("dir/"), NO_DIRECTORY)
+    assert plan_request(make_site(), f"{method} /file.html") == (Serve("file.html"), NO_OBJECT)
 
 
 def test_a_rewritten_root_stays_the_root(plan_request, make_site):

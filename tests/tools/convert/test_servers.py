@@ -110,22 +110,17 @@ def test_what_of_apache_cannot_be_expressed_has_a_reason(text, message):
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("origin", "text", "message"),
     [
-        ("RewriteRule ^a$ /b [R]", "in Apache, rules after it without `[L]` go on with its result"),
-        ("RewriteRule ^a$ /b?c [R,L,QSA]", "a query of the request is not added to its own"),
+        ("apache", "RewriteRule ^a$ /b [R]\nRewriteRule ^z$ /y [L]", "in Apache, rules after it without `[L]` go on with its result"),
+        ("apache", "RewriteRule ^a$ /b?c [R,L,QSA]", "a query of the request is not added to its own"),
+        ("nginx", "rewrite ^/a$ /b?c permanent;", "a query of the request is not added to its own"),
     ],
-)
-def test_what_of_apache_differs_is_converted_with_a_remark(text, message):
-    _, _, report = converted_redirects(f"{text}\nRewriteRule ^z$ /y [R,L]", origin="apache")
+)  # fmt: skip
+def test_what_differs_is_converted_with_a_remark(origin, text, message):
+    rules, _, report = converted_redirects(text, origin=origin)
+    assert rules.rewrites
     assert [each.message for each in report.of(OptionOutcome.CHANGED)] == [message]
-
-
-def test_a_query_that_nginx_would_add_to_another_is_a_remark():
-    _, _, report = converted_redirects("rewrite ^/a$ /b?c permanent;", origin="nginx")
-    assert [each.message for each in report.of(OptionOutcome.CHANGED)] == [
-        "a query of the request is not added to its own"
-    ]
 
 
 def test_an_expression_that_no_path_of_a_directory_matches_is_never_used():
