@@ -20,23 +20,8 @@ import msgspec
 from gotemplate.regexp.matching import Pattern, compile_source
 from gotemplate.regexp.syntax import PatternError
 from gotemplate.template.errors import TemplateMistake, marked
-from tornado_proxy.rules import limits, model, tree
-from tornado_proxy.rules.diagnostic import (
-    Diagnostic,
-    Edit,
-    FileTooLargeError,
-    Fix,
-    Note,
-    Safety,
-    Severity,
-    Span,
-    counted,
-    decode,
-    did_you_mean,
-    errors,
-    read_file,
-    render,
-)
+from tornado_proxy.rules import diagnostic, limits, model, tree
+from tornado_proxy.rules.diagnostic import Diagnostic, Note, Span
 from tornado_proxy.rules.expectations import compile_test
 from tornado_proxy.rules.lists import ListFile, from_disk, list_path, read_list, read_lists, why_unread
 from tornado_proxy.rules.parser import Parsed, parse
@@ -56,7 +41,7 @@ class RuleFileError(Exception):
     """Rule files with mistakes; the text shows each with its place."""
 
     def __init__(self, diagnostics: tuple[Diagnostic, ...]) -> None:
-        super().__init__("\n\n".join(render(each) for each in diagnostics))
+        super().__init__("\n\n".join(diagnostic.render(each) for each in diagnostics))
         self.diagnostics = diagnostics
 
 
@@ -92,7 +77,7 @@ def load(*roots: str | os.PathLike[str]) -> Mapping[str, model.RuleSet]:
     """Returns the rule sets of files and directories by target name; raises `RuleFileError`."""
     read = read_rule_files([Path(root) for root in roots])
     loaded = compile_rule_files(read.files)
-    if mistakes := errors((*read.diagnostics, *loaded.diagnostics)):
+    if mistakes := diagnostic.errors((*read.diagnostics, *loaded.diagnostics)):
         raise RuleFileError(mistakes)
     return loaded.rule_sets
 
@@ -108,7 +93,7 @@ def compile_rule_files(
     diagnostics: list[Diagnostic] = []
     parsed_before = {each.document.source: each for each in before.parsed} if before else {}
     for file in files:
-        source = decode(file.name, file.data)
+        source = diagnostic.decode(file.name, file.data)
         if isinstance(source, Diagnostic):
             diagnostics.append(source)
             continue
@@ -130,7 +115,7 @@ def read_rule_files(roots: Iterable[Path], named: Mapping[Path, Span] | None = N
         span = named.get(root) if named else None
         try:
             read = _read_root(root, span, files, again=again)
-        except FileTooLargeError as error:
+        except diagnostic.FileTooLargeError as error:
             size = f"{limits.LARGEST_RULES // 1024**2} MiB together"
             message = f"the rule files are larger than {size}, counted up to `{error.filename}`"
             advice = "split the rules over several services, or shorten them"
@@ -153,8 +138,8 @@ def _read_root(root: Path, span: Span | None, before: Mapping[str, RuleFile], *,
         if str(path) in before:
             continue
         try:
-            files.append(RuleFile(str(path), read_file(path, left, regular=again or path != root)))
-        except FileTooLargeError:
+            files.append(RuleFile(str(path), diagnostic.read_file(path, left, regular=again or path != root)))
+        except diagnostic.FileTooLargeError:
             raise
         except OSError as error:
             mistakes.append(error)
@@ -293,7 +278,7 @@ class _Target(msgspec.Struct):
         file = statement.file
         path = list_path(file.span.source.name, file.value)
         try:
-            source = decode(path, self.list_file(path))
+            source = diagnostic.decode(path, self.list_file(path))
         except OSError as error:
             message = f"the list `{file.value}` cannot be read: {why_unread(error)}"
             yield Diagnostic("unreadable-list", message, file.span, "its path is relative to the rule file")
@@ -402,11 +387,11 @@ def unknown_targets(documents: Iterable[tree.Document], names: Collection[str]) 
     for name in (block.name for document in documents for block in document.blocks):
         if name.value in names:
             continue
-        advice, fixes = "name it in `targets` of the configuration", tuple[Fix, ...]()
-        if meant := did_you_mean(name.value, names):
+        advice, fixes = "name it in `targets` of the configuration", tuple[diagnostic.Fix, ...]()
+        if meant := diagnostic.did_you_mean(name.value, names):
             advice = f"did you mean `{meant}`?"
-            edit = Edit(name.span, tree.name_text(tree.Literal(meant, name.span)))
-            fixes = (Fix(f"call it `{meant}`", (edit,), Safety.UNSAFE),)
+            edit = diagnostic.Edit(name.span, tree.name_text(tree.Literal(meant, name.span)))
+            fixes = (diagnostic.Fix(f"call it `{meant}`", (edit,), diagnostic.Safety.UNSAFE),)
         message = f"the configuration has no target `{name.value}`"
         yield Diagnostic("unknown-target", message, name.span, advice, fixes=fixes)
 
@@ -422,12 +407,10 @@ def overruled_files(rule_sets: Iterable[model.RuleSet]) -> Iterator[Diagnostic]:
             if files[0] != files[1]:
                 taken.setdefault(files, []).append((earlier, rewrite))
         for (winner, loser), pairs in taken.items():
-            rewrites = (
-                f"{counted(len(pairs), 'rewrite')} of `{loser}` never {'applies' if len(pairs) == 1 else 'apply'}"
-            )
-            message = f"{rewrites}: `{winner}` has the same, and is read first"
+            rewrites, never = diagnostic.counted(len(pairs), "rewrite"), "applies" if len(pairs) == 1 else "apply"
+            message = f"{rewrites} of `{loser}` never {never}: `{winner}` has the same, and is read first"
             advice = "if one of them is a copy, delete it or let its name end otherwise than with `.rules`"
             earlier, rewrite = pairs[0]
             note = Note("the first of these is here", earlier.statement.source.span)
             span = rewrite.statement.source.span
-            yield Diagnostic("overruled-file", message, span, advice, (note,), Severity.WARNING)
+            yield Diagnostic("overruled-file", message, span, advice, (note,), diagnostic.Severity.WARNING)
