@@ -229,4 +229,4 @@ def test_a_stop_completes_downloads(second_pair):
 def test_a_draining_worker_is_not_killed_as_stuck(second_pair):
     """A draining worker isn't killed as a stuck one, so that it has the whole grace period."""
     with _stopped_during_a_download(*second_pair):
-        time.sleep(supervisor.WORKER_STUCK * supervisor.WORKER_TICK + 3)
+        time.sleep(supervisor.limits.WORKER_STUCK * supervisor.limits.WORKER_TICK + 3)

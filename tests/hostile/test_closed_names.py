@@ -75,7 +75,7 @@ def test_closed_names_change_no_answer(is_hidden, names, others, query, most_sor
         assert answers[0] == answers[1]
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(browse, "MOST_SORTED", most_sorted)
+        patch.setattr(browse.limits, "MOST_SORTED", most_sorted)
         run(compare())
 
 
@@ -118,7 +118,7 @@ async def test_the_work_for_a_page_does_not_tell_of_closed_names(limit):
 @pytest.mark.parametrize("order", ["", "&sort=name"])
 async def test_many_closed_names_in_a_row_take_bounded_work(monkeypatch, order):
     """A page ends when much was read, with a token that hides the closed name where the next one begins."""
-    monkeypatch.setattr(browse, "LISTED_AT_ONCE", 10)
+    monkeypatch.setattr(browse.limits, "LISTED_AT_ONCE", 10)
     store = _store([f"a{number:04}-closed" for number in range(500)] + ["z1", "z2"])
     async with serve(store, resources=CLOSING) as site:
         path, names, pages = f"/d/?format=json&limit=1{order}", [], 0

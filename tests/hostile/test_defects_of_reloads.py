@@ -89,7 +89,7 @@ async def _no_probe(_generation):
 @pytest.mark.parametrize("step", STEPS)
 async def test_a_defect_in_any_step_leaves_the_service_alive(step, tmp_path, monkeypatch, caplog):
     """It answers while the step fails, and the edit is in force once it does not."""
-    monkeypatch.setattr(runtime, "FIRST_PAUSE", 0.01)
+    monkeypatch.setattr(runtime.limits, "FIRST_PAUSE", 0.01)
     monkeypatch.setattr(process, "probe_stores", _no_probe)
     monkeypatch.setenv("WATCHDOG_USEC", "100000")
     monkeypatch.setenv("WATCHDOG_PID", str(os.getpid()))

@@ -45,7 +45,7 @@ async def test_a_connection_is_reused():
 
 async def test_an_old_connection_is_not_used_again(monkeypatch):
     """A connection of a certain age is replaced although it always works, so that requests follow a name's address."""
-    monkeypatch.setattr(connections, "LONGEST_LIFETIME", 0.0)
+    monkeypatch.setattr(connections.limits, "LONGEST_LIFETIME", 0.0)
     async with hostile_s3(object_reply(b"x")) as s3:
         pool = pool_at(s3.port)
         assert [await get(pool) for _ in range(3)] == [b"x"] * 3

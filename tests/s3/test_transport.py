@@ -31,7 +31,7 @@ def client_of(url: str, **settings):
 @pytest.mark.parametrize(("lifetime", "connections"), [(300.0, 1), (0.0, 3)])
 def test_an_old_connection_is_not_used_again(monkeypatch, lifetime, connections):
     """A connection of a certain age is replaced although it always works, so that calls follow a name's address."""
-    monkeypatch.setattr(connection, "LONGEST_LIFETIME", lifetime)
+    monkeypatch.setattr(connection.limits, "LONGEST_LIFETIME", lifetime)
     with scripted_s3(*[reply(204)] * 3) as s3, client_of(s3.url) as client:
         for _ in range(3):
             client.delete_object(Bucket="bucket", Key="k")

@@ -214,7 +214,7 @@ async def test_older_parts_become_full_first(clients, bucket, most):
 
 async def test_nobody_waits_for_memory_without_end(monkeypatch):
     """An upload that finds no memory for long is refused."""
-    monkeypatch.setattr(upload, "MEMORY_WITHIN", 0.01)
+    monkeypatch.setattr(upload.limits, "MEMORY_WITHIN", 0.01)
     memory = UploadMemory(8 * MIB)
     await fill(PartBody(memory), 8 * MIB)
     body = PartBody(memory)

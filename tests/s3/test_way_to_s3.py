@@ -252,7 +252,7 @@ async def test_a_redirect_is_not_followed_for_ever(way, status):
 async def test_a_storm_is_not_answered_with_more_load(monkeypatch, way):
     """While S3 refuses nearly all, a bucket's retries end; once it answers again, a call that fails alone is repeated."""
     monkeypatch.setattr(failures, "RETRIES", 50)  # ten of them
-    monkeypatch.setattr(loop_reads, "READ_PAUSE_IF_THROTTLED", 0.01)
+    monkeypatch.setattr(loop_reads.limits, "READ_PAUSE_IF_THROTTLED", 0.01)
     reads, call, right = way
     is_stormy, slow_down = True, error_reply(503, "SlowDown")
 
@@ -276,7 +276,7 @@ async def test_a_storm_is_not_answered_with_more_load(monkeypatch, way):
 async def test_reads_and_writes_have_one_quota(monkeypatch):
     """What reads have used up is missing to writes of the bucket, which S3 refuses as well."""
     monkeypatch.setattr(failures, "RETRIES", 10)
-    monkeypatch.setattr(loop_reads, "READ_PAUSE_IF_THROTTLED", 0.01)
+    monkeypatch.setattr(loop_reads.limits, "READ_PAUSE_IF_THROTTLED", 0.01)
     async with hostile_s3(error_reply(503, "SlowDown")) as s3, store_at(s3.url, max_attempts=3) as store:
         for call in (get, put):
             with pytest.raises(Busy):

@@ -132,7 +132,7 @@ async def test_a_stopping_process_is_not_ready(files):
 
 async def test_watchdog_messages_need_responsive_workers(files, manager, monkeypatch):
     """WATCHDOG=1 is sent regularly while all workers respond, and not otherwise."""
-    monkeypatch.setattr(process, "FEEDS_A_PERIOD", 2000)
+    monkeypatch.setattr(process.limits, "FEEDS_A_PERIOD", 2000)
     monkeypatch.setenv("WATCHDOG_USEC", "60000000")
     monkeypatch.setenv("WATCHDOG_PID", str(os.getpid()))
     serving = _FakeServing(files.load())

@@ -153,7 +153,7 @@ async def test_background_work_runs_one_at_a_time():
 
 async def test_work_with_a_defect_is_begun_again(monkeypatch, caplog):
     """Each defect is logged with its traceback and noted, and work that ends is done."""
-    monkeypatch.setattr(runtime, "FIRST_PAUSE", 0.001)
+    monkeypatch.setattr(runtime.limits, "FIRST_PAUSE", 0.001)
     begun, noted = [], []
 
     async def work():

@@ -303,7 +303,7 @@ async def test_a_disconnect_closes_the_object():
 async def test_archives_that_are_read_slowly_are_bounded(monkeypatch):
     """A client that does not read its archives holds most places, not the last; their end gives them back."""
     monkeypatch.setattr("tornado_proxy.wire.shares.PLACE_WITHIN", 0.0)
-    monkeypatch.setattr(handler, "ARCHIVES_AT_ONCE", 5)
+    monkeypatch.setattr(handler.limits, "ARCHIVES_AT_ONCE", 5)
     store = MemoryStore({"d/a": b"x" * (32 << 20)})
     statuses = []
     async with serve(store, listing=ARCHIVES_ENABLED) as site, AsyncExitStack() as connections:
@@ -321,7 +321,7 @@ async def test_archives_that_are_read_slowly_are_bounded(monkeypatch):
 async def test_a_refused_archive_leaves_its_place(monkeypatch, directory, status):
     """An archive that is too large, or of a directory that is not there, keeps no place."""
     monkeypatch.setattr("tornado_proxy.wire.shares.PLACE_WITHIN", 0.0)
-    monkeypatch.setattr(handler, "ARCHIVES_AT_ONCE", 1)
+    monkeypatch.setattr(handler.limits, "ARCHIVES_AT_ONCE", 1)
     options = ListingOptions(archive=ArchiveOptions(enabled=True, max_files=1))
     async with serve({"d/a": b"", "d/b": b""}, listing=options) as site:
         assert [(await site.get(f"/{directory}?format=zip")).status for _ in range(2)] == [status, status]

@@ -158,7 +158,7 @@ async def test_a_listing_does_not_wait_for_a_slow_readme(monkeypatch):
             await asyncio.sleep(30)
             raise AssertionError("the listing waited for its README")
 
-    monkeypatch.setattr(browse, "README_WITHIN", 0.05)
+    monkeypatch.setattr(browse.limits, "README_WITHIN", 0.05)
     store = Slow()
     store.add("README.md", b"text")
     async with serve(store, listing=ListingOptions(readme=True)) as site:
@@ -206,7 +206,7 @@ async def test_a_readme_that_was_rendered_waits_for_no_other(monkeypatch):
 
         assert await shown("/a/")
         with monkeypatch.context() as patient:
-            patient.setattr(browse, "README_WITHIN", 0.2)
+            patient.setattr(browse.limits, "README_WITHIN", 0.2)
             assert not await shown("/b/")
         assert begun.is_set()
         assert await shown("/a/")
@@ -393,10 +393,10 @@ def _fail(_store):
 )
 async def test_what_is_not_kept_is_listed_again(monkeypatch, then, complete, coding):
     """Of a very large directory the rest is read while it is sent; a store that fails then breaks the connection."""
-    monkeypatch.setattr(browse, "LISTED_WHOLE", 1000)
+    monkeypatch.setattr(browse.limits, "LISTED_WHOLE", 1000)
     async with serve(_Failing(lambda _: None)) as site:
         whole = await site.get("/d/?format=json")
-    monkeypatch.setattr(browse, "HELD_OF_LISTING", 1000)
+    monkeypatch.setattr(browse.limits, "HELD_OF_LISTING", 1000)
     async with serve(_Failing(then)) as site:
         answer = await site.get("/d/?format=json", Accept_Encoding=coding)
     body = zlib.decompressobj(31).decompress(answer.body) if coding else answer.body
@@ -406,8 +406,8 @@ async def test_what_is_not_kept_is_listed_again(monkeypatch, then, complete, cod
 
 async def test_http_1_0_sees_a_listing_that_broke_off(monkeypatch):
     """The length is announced, so that the end of the connection is not taken for the end of the listing."""
-    monkeypatch.setattr(browse, "LISTED_WHOLE", 1000)
-    monkeypatch.setattr(browse, "HELD_OF_LISTING", 1000)
+    monkeypatch.setattr(browse.limits, "LISTED_WHOLE", 1000)
+    monkeypatch.setattr(browse.limits, "HELD_OF_LISTING", 1000)
     async with serve(_Failing(_fail)) as site, site.connect() as client:
         await client.send(b"GET /d/ HTTP/1.0\r\nAccept-Encoding: gzip\r\n\r\n")
         answer = await client.receive()

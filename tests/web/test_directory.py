@@ -46,8 +46,8 @@ async def test_an_order_begins_at_the_first_page():
 
 async def test_a_very_large_directory_is_sorted_page_by_page(monkeypatch):
     """Above the bound the order is that of a page by itself, which the page says."""
-    monkeypatch.setattr(browse, "MOST_SORTED", 40)
-    monkeypatch.setattr(browse, "LISTED_AT_ONCE", 20)
+    monkeypatch.setattr(browse.limits, "MOST_SORTED", 40)
+    monkeypatch.setattr(browse.limits, "LISTED_AT_ONCE", 20)
     async with serve(FILES) as site:
         pages = await _walk(site, "sort=size&order=desc")
         shown = await site.get("/?sort=size&order=desc&limit=25", Accept="text/html")

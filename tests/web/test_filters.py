@@ -349,14 +349,15 @@ async def test_generations_share_the_limit_of_compressions(monkeypatch):
     monkeypatch.setattr(filters, "COMPRESSED_AT_ONCE", 1)
     headers = HTTPHeaders({"Host": "h", "Accept-Encoding": "gzip"})
     head_of_get = HTTPServerRequest(start_line=RequestStartLine("GET", "/", "HTTP/1.1"), headers=headers)
-    shared = filters.Compressions()
-    before, after = (filters.Compressor(Compress(level=level), shared) for level in (1, 9))
+    before, after = (filters.Compressor(Compress(level=level)) for level in (1, 9))
     opened = await _store().open("a", UNCONDITIONAL)
     answer = Streamed(200, (("Content-Type", "text/plain"), ("Content-Length", "5000")), opened)
     compressed = before.applied(answer, head_of_get)
     assert after.applied(answer, head_of_get).opened is opened
     await compressed.opened.close()
-    assert after.applied(answer, head_of_get).opened is not opened
+    compressed = after.applied(answer, head_of_get)
+    assert compressed.opened is not opened
+    await compressed.opened.close()
 
 
 async def test_compression_does_not_block_the_event_loop():

@@ -177,8 +177,8 @@ async def test_a_head_may_end_in_two_pieces(tail):
 
 async def test_a_client_that_continues_to_send_is_disconnected(monkeypatch):
     """The rest of an unused body is read only for a limited time."""
-    monkeypatch.setattr("tornado_proxy.wire.connection.LINGER_IDLE", 0.1)
-    monkeypatch.setattr("tornado_proxy.wire.connection.LINGER_TOTAL", 0.2)
+    monkeypatch.setattr("tornado_proxy.wire.limits.LINGER_IDLE", 0.1)
+    monkeypatch.setattr("tornado_proxy.wire.limits.LINGER_TOTAL", 0.2)
     async with serve({}) as site, site.connect() as client:
         await client.send(f"POST / HTTP/1.1\r\n{HOST}Content-Length: 1000000\r\n\r\n".encode())
         assert (await client.receive()).status == 405

@@ -253,7 +253,7 @@ async def test_a_client_that_takes_nothing_is_cut():
 )
 async def test_a_connection_without_a_request_is_closed(monkeypatch, limits, frames):
     """A client without a request, or with a part of one, is told once, and disconnected if it does not leave."""
-    monkeypatch.setattr("tornado_proxy.wire.http2.LINGER_HTTP2", 0.05)
+    monkeypatch.setattr("tornado_proxy.wire.limits.LINGER_HTTP2", 0.05)
     async with serve({"a": b"x"}) as site, connect(site, limits) as client:
         await client.request("GET", "/a")
         await client.send(*frames)
@@ -295,7 +295,7 @@ async def test_a_shutdown_finishes_running_requests():
 
 async def test_a_renewed_certificate_has_clients_connect_anew(monkeypatch):
     """A connection that could last for days is told to end."""
-    monkeypatch.setattr(http2, "LEAVE_AFTER", 0.05)
+    monkeypatch.setattr(http2.limits, "LEAVE_AFTER", 0.05)
     async with serve({"a": b"x"}) as site:
         site.server.setup = tls_setup()
         async with connect_tls(site) as client:

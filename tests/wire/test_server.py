@@ -274,7 +274,7 @@ async def test_an_interrupted_proxy_header_is_harmless():
 
 async def test_an_incomplete_proxy_header_times_out(monkeypatch):
     """A header that is incomplete after the time limit closes the connection."""
-    monkeypatch.setattr("tornado_proxy.wire.server.OPEN_WITHIN", 0.05)
+    monkeypatch.setattr("tornado_proxy.wire.limits.OPEN_WITHIN", 0.05)
     async with serve({"a": b"x"}) as site:
         site.server.setup = PROXIED
         async with site.connect() as client:
@@ -296,7 +296,7 @@ async def test_the_proxy_protocol_is_for_trusted_proxies():
 def few_descriptors(monkeypatch):
     """The number of clients that a server may have that is made now; an idle one gives way at once."""
     monkeypatch.setattr("tornado_proxy.wire.server.most_connections", lambda: 50)
-    monkeypatch.setattr("tornado_proxy.wire.server.YOUNG_FOR", 0.0)
+    monkeypatch.setattr("tornado_proxy.wire.limits.YOUNG_FOR", 0.0)
     return 50
 
 

@@ -125,7 +125,7 @@ async def test_plain_http_gets_no_answer():
 
 async def test_a_slow_handshake_is_aborted(monkeypatch):
     """A connection without a handshake is closed after a time limit."""
-    monkeypatch.setattr(server_module, "OPEN_WITHIN", 0.1)
+    monkeypatch.setattr(server_module.limits, "OPEN_WITHIN", 0.1)
     async with serve({"a": b"x"}) as site:
         site.server.setup = _setup(A)
         async with site.connect() as silent:
@@ -134,8 +134,8 @@ async def test_a_slow_handshake_is_aborted(monkeypatch):
 
 async def test_many_slow_handshakes_do_not_block_clients(monkeypatch):
     """If too many handshakes are pending for long, the oldest connection is closed."""
-    monkeypatch.setattr(server_module, "MOST_OPENING", 2)
-    monkeypatch.setattr(server_module, "YOUNG_FOR", 0.0)
+    monkeypatch.setattr(server_module.limits, "MOST_OPENING", 2)
+    monkeypatch.setattr(server_module.limits, "YOUNG_FOR", 0.0)
     async with serve({"a": b"x"}) as site:
         site.server.setup = _setup(A)
         async with site.connect() as first, site.connect() as second, site.connect(ssl=_client()) as client:
@@ -147,7 +147,7 @@ async def test_many_slow_handshakes_do_not_block_clients(monkeypatch):
 @pytest.mark.parametrize("is_tls", [False, True])
 async def test_many_clients_at_once_are_all_served(monkeypatch, is_tls):
     """Clients beyond those that may be opening wait for them, and none of these is dropped."""
-    monkeypatch.setattr(server_module, "MOST_OPENING", 2)
+    monkeypatch.setattr(server_module.limits, "MOST_OPENING", 2)
     async with serve({"a": b"x"}) as site:
         site.server.setup = _setup(A) if is_tls else ConnectionSetup()
 

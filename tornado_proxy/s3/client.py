@@ -265,7 +265,6 @@ _ASKS_FOR_CHECKSUM = re.compile("Content-MD5|checksum", re.IGNORECASE)
 _CHECKSUM_NAMES = {"MD5": "Content-MD5", "CRC32": "x-amz-checksum-crc32"}  # the headers, in the order of trials
 _WRONG_CHECKSUM = ("BadDigest", "InvalidDigest", "XAmzContentSHA256Mismatch", "XAmzContentChecksumMismatch")
 
-
 # S3 sends checksums only on request. The parameter `ChecksumMode` of boto3 would ask too, but boto3 would hash every
 # body, which the client can do.
 CHECKSUM_MODE = ("x-amz-checksum-mode", "ENABLED")

@@ -22,20 +22,9 @@ from ssl import SSLCertVerificationError, SSLContext, SSLError
 import msgspec
 
 from tornado_proxy.routing.request import RequestError
+from tornado_proxy.s3 import limits
 from tornado_proxy.s3.answers import ObjectHead
 from tornado_proxy.s3.client import HOW_TO_TRUST
-from tornado_proxy.s3.limits import (
-    DISTRUSTED_FOR,
-    FIRST_BYTES,
-    IDLE_FOR,
-    LARGEST_HEAD,
-    LONGEST_LIFETIME,
-    PIECE_FOR_SLOW,
-    READS_BEFORE_LARGER,
-    SHARE_OF_DESCRIPTORS,
-    SLOW_READER,
-    SMALLEST_READ,
-)
 from tornado_proxy.s3.resumable import Released
 from tornado_proxy.semantics.request import shortage
 from tornado_proxy.storage.errors import Busy, StorageError, TimedOut, Unreachable, UpstreamError
@@ -64,7 +53,7 @@ class S3Response(BodyBuffer):
     head: ObjectHead
 
     def __init__(self, connection: S3Connection) -> None:
-        super().__init__(SMALLEST_READ)
+        super().__init__(limits.SMALLEST_READ)
         self.is_unseen = False
         self.pause = NEVER
         self.status = 0
@@ -74,7 +63,7 @@ class S3Response(BodyBuffer):
     async def begin(self) -> None:
         """Waits for the first bytes of the body, its end or a failure; raises `StorageError` for a failure."""
         try:
-            await self.until(FIRST_BYTES)
+            await self.until(limits.FIRST_BYTES)
         except BaseException:
             self.close()
             raise
@@ -136,7 +125,7 @@ class S3Connection(ReadingProtocol):
         idle_timeout: float = NEVER,
         pauses: Pauses | None = None,
     ) -> None:
-        super().__init__(SMALLEST_READ)
+        super().__init__(limits.SMALLEST_READ)
         self._give_back = give_back
         self._lose: Callable[[S3Connection], None] | None = lose  # None once it is closed
         self._read_timeout = read_timeout
@@ -182,7 +171,7 @@ class S3Connection(ReadingProtocol):
         """Sets the deadline of a reader that lets a full buffer wait."""
         if self._taking is not None and self._answer is not None and self._answer.pause < NEVER:
             self._pauses.paused[self] = None
-            self._set_deadline(SLOW_READER if self._pauses.is_short() else self._answer.pause)
+            self._set_deadline(limits.SLOW_READER if self._pauses.is_short() else self._answer.pause)
 
     def abort(self) -> None:
         """Closes at once."""
@@ -254,7 +243,7 @@ class S3Connection(ReadingProtocol):
     def _read_head(self, answer: S3Response) -> bool:
         end = self._find_head()
         self._heads += end
-        if self._heads > LARGEST_HEAD or (not end and len(self._received) > LARGEST_HEAD):
+        if self._heads > limits.LARGEST_HEAD or (not end and len(self._received) > limits.LARGEST_HEAD):
             self.fail(UpstreamError("the head of S3's answer is too large"))
         elif not _BEGINNING.startswith(self._received[: len(_BEGINNING)]):
             self.fail(UpstreamError("the answer of S3 is not HTTP"))
@@ -263,8 +252,8 @@ class S3Connection(ReadingProtocol):
             del self._received[:end]
             self._parser.read_head(head)
             answer.status, answer.headers = self._parser.status, self._parser.headers
-            if self._parser.remaining <= PIECE_FOR_SLOW:
-                answer.limit = PIECE_FOR_SLOW  # all of it is taken, so that the connection is free
+            if self._parser.remaining <= limits.PIECE_FOR_SLOW:
+                answer.limit = limits.PIECE_FOR_SLOW  # all of it is taken, so that the connection is free
         return end > 0
 
     def _pass_on(self, answer: S3Response, piece: bytes) -> None:
@@ -276,7 +265,7 @@ class S3Connection(ReadingProtocol):
         is_full = len(piece) == len(self._buffer) < LARGEST_READ
         self._awaited = self._awaited + 1 if answer.is_awaited and is_full else 0
         room = answer.deliver(piece)
-        if self._awaited == READS_BEFORE_LARGER:
+        if self._awaited == limits.READS_BEFORE_LARGER:
             self._awaited = 0
             self._read_at_most(answer, 2 * len(piece))
         if room is not None:
@@ -290,8 +279,8 @@ class S3Connection(ReadingProtocol):
             return
         self._pauses.paused.pop(self, None)
         self._set_deadline(self._read_timeout)
-        if self._loop.time() - self._paused_at > SLOW_READER:
-            self._read_at_most(self._answer, SMALLEST_READ)
+        if self._loop.time() - self._paused_at > limits.SLOW_READER:
+            self._read_at_most(self._answer, limits.SMALLEST_READ)
         super()._go_on(taken)
 
     def _read_at_most(self, answer: S3Response, size: int) -> None:
@@ -306,8 +295,8 @@ class S3Connection(ReadingProtocol):
         if not is_reusable or self._lose is None or self._transport is None or self._transport.is_closing():
             self.abort()
         else:
-            if len(self._buffer) > SMALLEST_READ:
-                self._limit_reads(SMALLEST_READ)
+            if len(self._buffer) > limits.SMALLEST_READ:
+                self._limit_reads(limits.SMALLEST_READ)
             self._set_deadline(self._idle_timeout)
             self._give_back(self)
         answer.end()
@@ -323,7 +312,7 @@ class S3Connection(ReadingProtocol):
 
 def lifetime() -> float:
     """Returns the seconds that a new connection is used; those made together do not end together."""
-    return random.uniform(LONGEST_LIFETIME / 2, LONGEST_LIFETIME)  # noqa: S311 - no secret
+    return random.uniform(limits.LONGEST_LIFETIME / 2, limits.LONGEST_LIFETIME)  # noqa: S311 - no secret
 
 
 def most_connections(configured: int, buckets: int) -> int:
@@ -331,7 +320,7 @@ def most_connections(configured: int, buckets: int) -> int:
     descriptors, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if descriptors == resource.RLIM_INFINITY:
         return configured
-    return max(1, min(configured, int(descriptors * SHARE_OF_DESCRIPTORS / max(1, buckets))))
+    return max(1, min(configured, int(descriptors * limits.SHARE_OF_DESCRIPTORS / max(1, buckets))))
 
 
 class PoolLimits(msgspec.Struct, frozen=True):
@@ -425,7 +414,9 @@ class Pool:
     async def _connect(self) -> S3Connection:
         loop = asyncio.get_running_loop()
         host, port = self._dialer.host, self._dialer.port
-        make = partial(S3Connection, self.give_back, self.lose, self._limits.read_timeout, IDLE_FOR, self._pauses)
+        make = partial(
+            S3Connection, self.give_back, self.lose, self._limits.read_timeout, limits.IDLE_FOR, self._pauses
+        )
         if self._is_distrusting and self._make_tls is not None:
             self._is_distrusting = False  # its authority may have been renewed
             with suppress(StorageError):  # the file may be replaced right now
@@ -439,7 +430,10 @@ class Pool:
         except TimeoutError as error:
             raise TimedOut(f"no connection to {host}:{port} in {self._limits.connect_timeout:g} seconds") from error
         except (OSError, UnicodeError) as error:
-            if isinstance(error, SSLCertVerificationError) and loop.time() >= self._distrusted_at + DISTRUSTED_FOR:
+            if (
+                isinstance(error, SSLCertVerificationError)
+                and loop.time() >= self._distrusted_at + limits.DISTRUSTED_FOR
+            ):
                 self._distrusted_at, self._is_distrusting = loop.time(), True
             if missing := shortage(error):
                 raise Busy(f"no connection to {host}:{port}: {missing}") from error

@@ -27,9 +27,6 @@ T = TypeVar("T")
 Parameters = Mapping[str, Any]
 """Parameters of an operation by their names in the S3 API."""
 
-
-_TCP_NOTSENT_LOWAT = 25  # tcp(7)
-
 _thread = threading.local()
 _lock = threading.Lock()  # guards the links between calls and connections
 
@@ -173,7 +170,7 @@ class InterruptibleConnection:
         if self.sock is not None:
             self.sock.settimeout(self.silence)
             with suppress(OSError):
-                self.sock.setsockopt(socket.IPPROTO_TCP, _TCP_NOTSENT_LOWAT, MOST_UNSENT)
+                self.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, MOST_UNSENT)
         # Nothing else cuts off a call that was abandoned before there was a socket.
         self._begin()
 

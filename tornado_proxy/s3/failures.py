@@ -101,7 +101,6 @@ class Retries:
 
 _NO_CREDENTIALS = "boto3 found no credentials in the environment, a profile, a web identity or the role of the instance"
 
-
 _LOST = (exceptions.ConnectionError, exceptions.HTTPClientError, exceptions.IncompleteReadError)
 _TIMEOUTS = (exceptions.ConnectTimeoutError, exceptions.ReadTimeoutError, UrllibTimeoutError, TimeoutError)
 
@@ -121,32 +120,22 @@ def translated(doing: str) -> Iterator[None]:
         yield
     except errors.StorageError:
         raise
-    except Exception as error:
-        if (failure := _translation(error, doing)) is None:
-            raise
-        raise failure from error
-
-
-def _translation(error: Exception, doing: str) -> errors.StorageError | None:
-    """Returns the `StorageError` for an exception of a library; None for another exception."""
-    if isinstance(error, exceptions.ClientError):
+    except exceptions.ClientError as error:
         detail = error.response.get("Error", {})
         metadata = error.response.get("ResponseMetadata", {})
         status, request_id = metadata.get("HTTPStatusCode", 0), metadata.get("RequestId", "")
         note_request_id(request_id)
-        return from_answer(doing, status, detail.get("Code", ""), detail.get("Message", ""), request_id)
-    kind = next((ours for theirs, ours in _BY_EXCEPTION if isinstance(error, theirs)), None)
-    if kind is None:
-        return None
-    kind = errors.Busy if shortage(error) else kind
-    named = f"{type(error).__name__}: {error}"
-    if isinstance(error, exceptions.NoCredentialsError):
-        named = _NO_CREDENTIALS
-    elif isinstance(error, ResponseParserError):
-        named = f"{type(error).__name__}: {errors.NOT_S3}: {error}"
-    failure = kind(f"{doing}: {named}")
-    failure.code = type(error).__name__
-    return failure
+        raise from_answer(doing, status, detail.get("Code", ""), detail.get("Message", ""), request_id) from error
+    except Exception as error:
+        kind = next((ours for theirs, ours in _BY_EXCEPTION if isinstance(error, theirs)), None)
+        if kind is None:
+            raise
+        name = type(error).__name__
+        told = f"{name}: {errors.NOT_S3}: {error}" if isinstance(error, ResponseParserError) else f"{name}: {error}"
+        told = _NO_CREDENTIALS if isinstance(error, exceptions.NoCredentialsError) else told
+        failure = (errors.Busy if shortage(error) else kind)(f"{doing}: {told}")
+        failure.code = name
+        raise failure from error
 
 
 def from_answer(doing: str, status: int, code: str, message: str, request_id: str) -> errors.StorageError:

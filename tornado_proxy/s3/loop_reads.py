@@ -14,6 +14,7 @@ import msgspec
 
 from tornado_proxy.config.model import Bucket
 from tornado_proxy.config.server import S3Pool
+from tornado_proxy.s3 import limits
 from tornado_proxy.s3.answers import (
     ErrorDocument,
     ListAnswer,
@@ -34,14 +35,6 @@ from tornado_proxy.s3.client import (
 )
 from tornado_proxy.s3.connection import Pool, PoolLimits, S3Response
 from tornado_proxy.s3.failures import THROTTLED, TRANSIENT, Retries, from_answer
-from tornado_proxy.s3.limits import (
-    LARGEST_ERROR,
-    LARGEST_LISTING,
-    LARGEST_SKEW,
-    LONGEST_READ_PAUSE,
-    READ_PAUSE,
-    READ_PAUSE_IF_THROTTLED,
-)
 from tornado_proxy.s3.resumable import ObjectRequest
 from tornado_proxy.s3.signature import KeyPair, KeyPairs, encode_path, encode_query, header_lines, sign
 from tornado_proxy.semantics.conditions import parse_date
@@ -49,7 +42,6 @@ from tornado_proxy.storage.errors import StorageError, TimedOut, Unreachable, Up
 from tornado_proxy.storage.store import ObjectInfo, note_request_id
 
 _LOG = logging.getLogger(__name__)
-
 
 _LAST_LINES = "\r\nuser-agent: tornado-proxy\r\n\r\n"
 
@@ -132,7 +124,7 @@ class LoopReads:
             wanted["continuation-token"] = continuation
         request = _ReadRequest("ListObjectsV2", query=encode_query(wanted), headers=self._of_listings)
         answer = await self._send(request)
-        document = await answer.read_all(LARGEST_LISTING)
+        document = await answer.read_all(limits.LARGEST_LISTING)
         try:
             listed = read_listing(document, answer.headers)
         except ValueError as error:
@@ -166,7 +158,7 @@ class LoopReads:
                     continue
                 fault = ErrorDocument()
                 with suppress(StorageError):  # it is too large or truncated
-                    fault = read_error(await answer.read_all(LARGEST_ERROR))
+                    fault = read_error(await answer.read_all(limits.LARGEST_ERROR))
                 if await self._correct(request, answer, fault, asked, corrected):
                     continue
                 error, status = self._failure(request, answer, fault), answer.status
@@ -178,9 +170,9 @@ class LoopReads:
                     raise error
                 finally:
                     del error  # a frame that keeps what it raises is a cycle, and keeps the request and its generation
-            pause = READ_PAUSE_IF_THROTTLED if status in THROTTLED else READ_PAUSE
+            pause = limits.READ_PAUSE_IF_THROTTLED if status in THROTTLED else limits.READ_PAUSE
             # Random from 0 on, so that requests that failed together do not return together.
-            await asyncio.sleep(random.uniform(0, min(pause * 2 ** (attempts - 1), LONGEST_READ_PAUSE)))  # noqa: S311 - no secret
+            await asyncio.sleep(random.uniform(0, min(pause * 2 ** (attempts - 1), limits.LONGEST_READ_PAUSE)))  # noqa: S311 - no secret
             attempts += 1
 
     def _signed(self, request: _ReadRequest, pair: KeyPair | None) -> bytes:
@@ -238,9 +230,9 @@ class LoopReads:
         if answer.status != 403 or date is None:
             return False
         skew = date.timestamp() - time.time()
-        is_far = request.method == "HEAD" and abs(skew - self._skew) > LARGEST_SKEW
+        is_far = request.method == "HEAD" and abs(skew - self._skew) > limits.LARGEST_SKEW
         if fault.code == "RequestTimeTooSkewed" or is_far:
-            if abs(skew) > LARGEST_SKEW:
+            if abs(skew) > limits.LARGEST_SKEW:
                 # Nothing else would say it before an upload, which boto3 signs by the machine's clock, is refused.
                 _LOG.warning("the clock is wrong: that of S3 differs by %+.0f s (bucket `%s`)", skew, self._bucket.name)
             self._skew = skew

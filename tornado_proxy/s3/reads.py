@@ -11,14 +11,8 @@ from typing import Protocol, TypeVar
 from msgspec.structs import replace
 
 from tornado_proxy.routing.request import ObjectKey
+from tornado_proxy.s3 import limits
 from tornado_proxy.s3.answers import ListAnswer
-from tornado_proxy.s3.limits import (
-    BUCKET_SEEN_FOR,
-    LATE_BY,
-    LONGEST_PAGE,
-    MOST_LIST_ANSWERS,
-    MOST_READ_TRIES,
-)
 from tornado_proxy.s3.resumable import ObjectRequest, ObjectResponse, ReadLimits, ResumableObject, ResumedRead
 from tornado_proxy.semantics.conditions import ANY, UNCONDITIONAL, ByteRange, Conditions, is_etag
 from tornado_proxy.storage import errors
@@ -70,7 +64,7 @@ class Deadlines:
             self._expired.pop(task, None)
 
     def _look_later(self) -> None:
-        seconds = min(self._seconds * LATE_BY, 1.0)
+        seconds = min(self._seconds * limits.LATE_BY, 1.0)
         self._timer = asyncio.get_running_loop().call_later(seconds, self._look)
 
     def _look(self) -> None:
@@ -152,16 +146,16 @@ class Reader:
         errors.check_conditions(key, info, conditions)
         return info
 
-    async def list(self, prefix: ObjectKey, after: str | None = None, limit: int = LONGEST_PAGE) -> Page:
+    async def list(self, prefix: ObjectKey, after: str | None = None, limit: int = limits.LONGEST_PAGE) -> Page:
         """Returns a page of the entries directly below a prefix, without its own marker object."""
         start = start_after(prefix, after) if after else None
         # One more than shown, for the marker.
-        most = min(limit + 1, LONGEST_PAGE)
+        most = min(limit + 1, limits.LONGEST_PAGE)
         answers = [await self._within(self._calls.list(prefix, start, most))]
         found = page(answers, prefix, after or "", limit)
         while answers[-1].truncated and not found.entries:
             # A truncated answer may be empty, or repeat only what the last page showed.
-            if len(answers) == MOST_LIST_ANSWERS or answers[-1].continuation is None:
+            if len(answers) == limits.MOST_LIST_ANSWERS or answers[-1].continuation is None:
                 raise errors.UpstreamError(f"S3 lists `{prefix}` in {len(answers)} truncated answers without an entry")
             answers.append(await self._within(self._calls.list(prefix, start, most, answers[-1].continuation)))
             found = page(answers, prefix, after or "", limit)
@@ -176,7 +170,7 @@ class Reader:
 
         It lists the bucket, at most once a minute.
         """
-        if time.monotonic() - self._bucket_seen < BUCKET_SEEN_FOR:
+        if time.monotonic() - self._bucket_seen < limits.BUCKET_SEEN_FOR:
             return
         try:
             await self._within(self._calls.list("", None, 1))
@@ -204,7 +198,7 @@ class Reader:
 
     async def _answer(self, request: ObjectRequest) -> ObjectResponse:
         """Sends a GET; one without a condition again if S3 refuses it because the object is being replaced."""
-        for _ in range(MOST_READ_TRIES):
+        for _ in range(limits.MOST_READ_TRIES):
             try:
                 return await self._open_part(request)
             except errors.PreconditionFailed:
@@ -217,7 +211,7 @@ class Reader:
 
     async def _open_after_head(self, key: ObjectKey, conditions: Conditions, part: ByteRange | None) -> OpenedObject:
         """Evaluates the conditions after a HEAD and opens the same version, or tries again if it has changed."""
-        for _ in range(MOST_READ_TRIES):
+        for _ in range(limits.MOST_READ_TRIES):
             info = await self.head(key, conditions)
             part = part if part and conditions.range_holds(info.etag, info.last_modified) else None
             wanted = part and part.resolve(info.size)

@@ -15,17 +15,8 @@ from typing import Literal, NamedTuple, Protocol, Self
 
 import msgspec
 
+from tornado_proxy.s3 import limits
 from tornado_proxy.s3.answers import ObjectHead
-from tornado_proxy.s3.limits import (
-    HELD_FOR_SLOW,
-    LONGEST_RESUME_PAUSE,
-    MOST_WAITING_FOR_MEMORY,
-    PIECE_FOR_SLOW,
-    PROGRESS,
-    QUICK_PIECES,
-    QUICK_WITHIN,
-    RESUME_PAUSE,
-)
 from tornado_proxy.semantics.conditions import ByteRange, ContentRange, strong_match
 from tornado_proxy.storage import errors
 from tornado_proxy.storage.store import note_wait
@@ -76,12 +67,12 @@ class Tries(msgspec.Struct, frozen=True):
 
     def after_failure(self, received: int) -> Tries:
         """Returns the tries with one more, or with the first one if the read got on before it failed."""
-        return Tries(1, received) if received - self.reached >= PROGRESS else Tries(self.count + 1, self.reached)
+        return Tries(1, received) if received - self.reached >= limits.PROGRESS else Tries(self.count + 1, self.reached)
 
     @property
     def longest_pause(self) -> float:
         """The longest pause before the next try, in seconds; a random part of it keeps readers from coming together."""
-        return min(RESUME_PAUSE * 2.0 ** (self.count - 1), LONGEST_RESUME_PAUSE)
+        return min(limits.RESUME_PAUSE * 2.0 ** (self.count - 1), limits.LONGEST_RESUME_PAUSE)
 
 
 def quick_pieces(before: int, seconds: float) -> int | None:
@@ -90,9 +81,9 @@ def quick_pieces(before: int, seconds: float) -> int | None:
     None means that it is not slow any more, and can be sent all the rest. Fewer do not tell: a slow client that was
     kept waiting has empty sockets, which take them.
     """
-    if seconds > QUICK_WITHIN:
+    if seconds > limits.QUICK_WITHIN:
         return 0
-    return before + 1 if before + 1 < QUICK_PIECES else None
+    return before + 1 if before + 1 < limits.QUICK_PIECES else None
 
 
 class Released(errors.Unreachable):
@@ -133,7 +124,9 @@ class ObjectRequest(NamedTuple):
 
 def read_memory(size: int) -> Shares:
     """Returns the places for bodies in a number of bytes of memory."""
-    return Shares("memory for a body", max(1, size // HELD_FOR_SLOW), MOST_WAITING_FOR_MEMORY, errors.Busy)
+    return Shares(
+        "memory for a body", max(1, size // limits.HELD_FOR_SLOW), limits.MOST_WAITING_FOR_MEMORY, errors.Busy
+    )
 
 
 class ReadLimits(NamedTuple):
@@ -276,7 +269,7 @@ class ResumableObject:
         """Opens the rest of the body, or a piece of it for a slow client; raises `UpstreamError` if it is another's."""
         first = self._first
         assert first is not None
-        asked = first.rest(self._received, None if self._quick is None else PIECE_FOR_SLOW)
+        asked = first.rest(self._received, None if self._quick is None else limits.PIECE_FOR_SLOW)
         self._part.close()
         part = await self._reopen(ObjectRequest(self._key, asked, first.etag, version, continues=True))
         if not first.is_continued_by(asked, part.head):

@@ -23,18 +23,12 @@ from urllib.parse import quote
 import msgspec
 from botocore.credentials import Credentials
 
+from tornado_proxy.s3 import limits
 from tornado_proxy.s3.failures import translated
-from tornado_proxy.s3.limits import (
-    CREDENTIALS_AGAIN_AFTER,
-    CREDENTIALS_ASKED_EVERY,
-    CREDENTIALS_GOOD_FOR,
-    SIGNED_HEADS_KEPT,
-)
 from tornado_proxy.storage.errors import StorageError
 from tornado_proxy.wire.shares import in_own_thread
 
 _LOG = logging.getLogger(__name__)
-
 
 EMPTY_BODY = sha256(b"").hexdigest()
 """The hash of the body of each GET and HEAD."""
@@ -99,7 +93,7 @@ def sign(
     return f"{prepared.lines}{signature.hexdigest()}\r\n"
 
 
-@lru_cache(SIGNED_HEADS_KEPT)
+@lru_cache(limits.SIGNED_HEADS_KEPT)
 def _prepared(headers: tuple[tuple[str, str], ...], scope: Scope, pair: KeyPair, second: int) -> _Prepared:
     moment = datetime.fromtimestamp(second, UTC).strftime("%Y%m%dT%H%M%SZ")
     signed = [(name, " ".join(value.split())) for name, value in headers]
@@ -159,7 +153,7 @@ class KeyPairs:
 
     def _begin_to_ask(self) -> asyncio.Task[KeyPair]:
         if self._asking is None or self._asking.done():
-            self._ask_at = self._clock() + CREDENTIALS_AGAIN_AFTER
+            self._ask_at = self._clock() + limits.CREDENTIALS_AGAIN_AFTER
             self._asking = asyncio.get_running_loop().create_task(self._ask())
         return self._asking
 
@@ -171,7 +165,7 @@ class KeyPairs:
                 found = await in_own_thread(self._credentials.get_frozen_credentials)
             self._pair = KeyPair(found.access_key or "", found.secret_key or "", found.token)
         now = self._clock()
-        self._ask_at, self._good_until = now + CREDENTIALS_ASKED_EVERY, now + CREDENTIALS_GOOD_FOR
+        self._ask_at, self._good_until = now + limits.CREDENTIALS_ASKED_EVERY, now + limits.CREDENTIALS_GOOD_FOR
         return self._pair
 
 

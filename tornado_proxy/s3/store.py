@@ -40,7 +40,6 @@ from tornado_proxy.wire.shares import Shares
 
 T = TypeVar("T")
 
-
 _PROPERTIES: Mapping[str, tuple[str, str]] = {
     "cache_control": ("CacheControl", "Cache-Control"),
     "content_disposition": ("ContentDisposition", "Content-Disposition"),

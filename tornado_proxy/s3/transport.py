@@ -43,7 +43,6 @@ if TYPE_CHECKING:
 # After these failures, and where S3 asks for fewer requests, a conditional write has not happened.
 _NOT_SENT = (exceptions.ConnectTimeoutError, exceptions.EndpointConnectionError)
 
-
 # What botocore makes of the failures of urllib3; the first matching row applies.
 _KNOWN: tuple[tuple[type[Exception], type[exceptions.BotoCoreError]], ...] = (
     (failures.SSLError, exceptions.SSLError),

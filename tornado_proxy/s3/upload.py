@@ -23,23 +23,9 @@ from typing import TYPE_CHECKING, Any, Self
 import msgspec
 
 from tornado_proxy.routing.limits import MOST_PARTS
+from tornado_proxy.s3 import limits
 from tornado_proxy.s3.executor import BlockingCall, Executor, Parameters, ask
 from tornado_proxy.s3.failures import translated
-from tornado_proxy.s3.limits import (
-    ABORT_WITHIN,
-    COMPLETION_WITHIN,
-    LARGEST_EVEN_PART,
-    LEFT_IN_SHARE,
-    LEFT_TO_OLDER,
-    MEMORY_WITHIN,
-    PARTS_IN_MEMORY,
-    PIECE_OF_THREAD,
-    SHARE_OF_BUCKET,
-    SHARE_OF_CLIENT,
-    TRUST,
-    UPLOAD_WITHOUT_MEMORY,
-    WHOLE_UPLOAD,
-)
 from tornado_proxy.storage.errors import Busy, ObjectMissing, StorageError, TooLarge, UploadMissing, UpstreamError
 from tornado_proxy.storage.store import UploadedPart, Write
 from tornado_proxy.wire.shares import CLIENT, Line
@@ -91,9 +77,9 @@ class UploadMemory:
         if self._give((part, count)):
             return
         try:
-            await self._line.wait(part.bucket, part, (part, count), MEMORY_WITHIN)
+            await self._line.wait(part.bucket, part, (part, count), limits.MEMORY_WITHIN)
         except TimeoutError:
-            raise Busy(f"no memory for an upload was free for {MEMORY_WITHIN:g} seconds") from None
+            raise Busy(f"no memory for an upload was free for {limits.MEMORY_WITHIN:g} seconds") from None
 
     def give_back(self, part: PartBody) -> None:
         """Gives the bytes of a part to waiting uploads."""
@@ -120,20 +106,20 @@ class UploadMemory:
 
     def _share(self, client: str) -> _Share:
         # What no client asked for has no share.
-        return self._shares.get(client) or _Share(self._size * SHARE_OF_CLIENT if client else inf)
+        return self._shares.get(client) or _Share(self._size * limits.SHARE_OF_CLIENT if client else inf)
 
     def _bucket(self, name: str) -> _Share:
-        return self._buckets.get(name) or _Share(self._size * SHARE_OF_BUCKET if name else inf)
+        return self._buckets.get(name) or _Share(self._size * limits.SHARE_OF_BUCKET if name else inf)
 
     def _has_room(self, part: PartBody, count: int) -> bool:
-        if not self._share(part.client).has_room(part, count, self._size * LEFT_IN_SHARE):
+        if not self._share(part.client).has_room(part, count, self._size * limits.LEFT_IN_SHARE):
             return False
         firsts = list(takewhile(lambda each: each is not part, [each.first for each in self._shares.values()]))
         if not firsts:
             return True
         # What the bucket of a part has no room for is left to nobody.
         wanted = sum(min(each.wanted, max(0, self._bucket(each.bucket).free)) for each in firsts)
-        return count + min(wanted, self._size * LEFT_TO_OLDER) <= min(self.free, self._bucket(part.bucket).free)
+        return count + min(wanted, self._size * limits.LEFT_TO_OLDER) <= min(self.free, self._bucket(part.bucket).free)
 
     def _give(self, asked: tuple[PartBody, int]) -> bool:
         part, count = asked
@@ -173,20 +159,22 @@ class PartBody:
     @property
     def wanted(self) -> int:
         """The bytes of the shared memory that other parts leave to it."""
-        return min(TRUST * self.taken, self.capacity - self.taken)
+        return min(limits.TRUST * self.taken, self.capacity - self.taken)
 
     async def append(self, data: memoryview, capacity: int) -> None:
         """Appends bytes; with more than 64 KiB, all of them are of the shared memory, which it may wait for."""
         end = self._length + len(data)
-        if end > UPLOAD_WITHOUT_MEMORY:
+        if end > limits.UPLOAD_WITHOUT_MEMORY:
             self.capacity = capacity
             await self._memory.take(self, end - self.taken)
         assert self._blocks is not None
         while data:
-            start = self._length % PIECE_OF_THREAD
+            start = self._length % limits.PIECE_OF_THREAD
             if not start:
-                self._blocks.append(mmap(-1, PIECE_OF_THREAD, MAP_PRIVATE | MAP_ANONYMOUS))  # pages exist once written
-            piece = data[: PIECE_OF_THREAD - start]
+                self._blocks.append(
+                    mmap(-1, limits.PIECE_OF_THREAD, MAP_PRIVATE | MAP_ANONYMOUS)
+                )  # pages exist once written
+            piece = data[: limits.PIECE_OF_THREAD - start]
             self._blocks[-1][start : start + len(piece)] = piece
             self._length += len(piece)
             data = data[len(piece) :]
@@ -201,12 +189,12 @@ class PartBody:
         blocks = self._blocks
         if blocks is None:
             raise ValueError("the part is closed")
-        start = self._position % PIECE_OF_THREAD
-        count = min(self._length - self._position, PIECE_OF_THREAD - start)
+        start = self._position % limits.PIECE_OF_THREAD
+        count = min(self._length - self._position, limits.PIECE_OF_THREAD - start)
         count = min(count, size) if size >= 0 else count
         if count <= 0:
             return memoryview(b"")
-        block = blocks[self._position // PIECE_OF_THREAD]
+        block = blocks[self._position // limits.PIECE_OF_THREAD]
         self._position += count
         return memoryview(block)[start : start + count]
 
@@ -224,7 +212,7 @@ class PartBody:
         """Returns the ETag of an object of these bytes: their hash, unless S3 makes another one."""
         digest = md5(usedforsecurity=False)
         for number, block in enumerate(self._blocks or ()):
-            digest.update(memoryview(block)[: self._length - number * PIECE_OF_THREAD])
+            digest.update(memoryview(block)[: self._length - number * limits.PIECE_OF_THREAD])
         return f'"{digest.hexdigest()}"'
 
     def close(self) -> None:
@@ -247,10 +235,10 @@ def part_size(smallest: int, write: Write) -> int:
     It lets 10,000 parts hold the file, or one of unknown size that is as large as allowed. A file that is announced
     with at most 8 MiB is one part.
     """
-    if write.announced is not None and write.announced <= WHOLE_UPLOAD:
-        return max(smallest, WHOLE_UPLOAD)
+    if write.announced is not None and write.announced <= limits.WHOLE_UPLOAD:
+        return max(smallest, limits.WHOLE_UPLOAD)
     largest = write.max_size or 0 if write.announced is None else write.announced
-    return max(smallest, min(-(-largest // (MOST_PARTS - 1)), LARGEST_EVEN_PART))
+    return max(smallest, min(-(-largest // (MOST_PARTS - 1)), limits.LARGEST_EVEN_PART))
 
 
 async def cut(
@@ -335,7 +323,7 @@ class Upload:
         # Closed at once and not in order, because the upload itself may wait for this memory.
         loop = asyncio.get_running_loop()
         call.ended.add_done_callback(lambda _: _close(part, loop))
-        while len(self._pending) >= PARTS_IN_MEMORY:
+        while len(self._pending) >= limits.PARTS_IN_MEMORY:
             await self._await_oldest()
 
     async def finish(self) -> Sequence[UploadedPart]:
@@ -351,7 +339,7 @@ class Upload:
             partial(ask, self._client.complete_multipart_upload, **named), is_upload=True
         )
         with translated(f"completing an upload of `{self._names['Key']}`"):
-            return await self._completing.result(max(COMPLETION_WITHIN, self._executor.timeout))
+            return await self._completing.result(max(limits.COMPLETION_WITHIN, self._executor.timeout))
 
     async def abort(self) -> None:
         """Aborts the upload in a thread, which continues if the caller is cancelled, or S3 does not answer soon."""
@@ -364,7 +352,7 @@ class Upload:
         for part, _ in self._pending:
             part.body.close()
         abort = partial(_abort, self._client, self._names, calls, self._executor.timeout)
-        await asyncio.wait([asyncio.wrap_future(self._executor.submit(abort).ended)], timeout=ABORT_WITHIN)
+        await asyncio.wait([asyncio.wrap_future(self._executor.submit(abort).ended)], timeout=limits.ABORT_WITHIN)
 
     async def _await_oldest(self) -> None:
         part, call = self._pending[0]

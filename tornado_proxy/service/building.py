@@ -30,7 +30,6 @@ from tornado_proxy.storage.errors import StorageError
 from tornado_proxy.storage.probe import Outlook, ProbeResult, look, probe_all
 from tornado_proxy.storage.store import ForwardingStore, Store
 from tornado_proxy.telemetry.events import Event, MeasuredStore, ObjectWritten, ReadResumed
-from tornado_proxy.web.filters import Compressions
 from tornado_proxy.web.generation import Generation, Parts, Shared
 from tornado_proxy.wire.dialing import HttpFetcher
 
@@ -177,9 +176,8 @@ class GenerationBuilder:
         pages = configuration.pages.pages if configuration.pages else CustomPages()
         renderer = in_force.renderer if in_force and in_force.renderer.pages is pages else PageRenderer(pages)
         own = pages.themed.get(None, self.pages)
-        compressions = in_force.compressions if in_force else Compressions()
         digest = configuration.snapshot.digest
-        return Parts(settings, mounts, own, stores, authenticators, self._fetch, renderer, digest, compressions)
+        return Parts(settings, mounts, own, stores, authenticators, self._fetch, renderer, digest)
 
     def _authenticators(self, settings: Settings, in_force: Parts | None) -> dict[str, Authenticator]:
         authenticators: dict[str, Authenticator] = {**basic_authenticators(settings, self._verifier)}

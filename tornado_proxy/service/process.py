@@ -19,16 +19,9 @@ from typing import NamedTuple
 import msgspec
 
 from tornado_proxy.config.server import Listener
+from tornado_proxy.service import limits
 from tornado_proxy.service.building import probe_stores
 from tornado_proxy.service.last_good import LastGood, keep_each
-from tornado_proxy.service.limits import (
-    BACKLOG,
-    FEEDS_A_PERIOD,
-    GRACE_TO_SPARE,
-    LONGEST_STATUS,
-    PROBE_JITTER,
-    SHOWN_DEFECTS,
-)
 from tornado_proxy.service.reloading import Reloader, Serving
 from tornado_proxy.service.runtime import DetachedExecutor, comes_within, guarded
 from tornado_proxy.service.snapshot import Snapshot
@@ -38,7 +31,6 @@ from tornado_proxy.telemetry.events import Bus, Event, Probed, ReloadReport
 from tornado_proxy.telemetry.log import log_service_events
 
 _LOG = logging.getLogger("tornado_proxy")
-
 
 _FIRST_DESCRIPTOR = 3  # SD_LISTEN_FDS_START
 
@@ -77,7 +69,7 @@ def local_socket(path: Path) -> socket.socket:
             if not is_alive:
                 path.unlink()
         listening.bind(os.fspath(path))
-        listening.listen(BACKLOG)
+        listening.listen(limits.BACKLOG)
     except OSError as error:
         listening.close()
         raise CannotListen(f"cannot listen on `{path}`: {error.strerror or error}") from error
@@ -94,7 +86,7 @@ def _bound(listener: Listener) -> list[socket.socket]:
         sockets: list[socket.socket] = []
         for family, address in dict.fromkeys((family, address) for family, *_, address in addresses):
             bound = undo.enter_context(
-                socket.create_server((address[0], port, *address[2:]), family=family, backlog=BACKLOG)
+                socket.create_server((address[0], port, *address[2:]), family=family, backlog=limits.BACKLOG)
             )
             bound.setblocking(False)
             # Port 0 chooses a free port, which the other addresses then use too.
@@ -172,8 +164,8 @@ class Notifier(msgspec.Struct, frozen=True):
 
 def _status(text: str) -> tuple[str, ...]:
     line = " ".join(text.split())
-    if len(line) > LONGEST_STATUS:
-        line = line[: LONGEST_STATUS - 1] + "…"
+    if len(line) > limits.LONGEST_STATUS:
+        line = line[: limits.LONGEST_STATUS - 1] + "…"
     return (f"STATUS={line}",) if line else ()
 
 
@@ -226,7 +218,7 @@ class Process:
             serving, launch.read, bus.emit, renew=launch.renew, from_last_good=launch.from_last_good
         )
         bus.add(self._follow_up, ReloadReport)
-        self.defects: deque[Defect] = deque(maxlen=SHOWN_DEFECTS)
+        self.defects: deque[Defect] = deque(maxlen=limits.SHOWN_DEFECTS)
         self._stop = asyncio.Event()
         self._hang_up = asyncio.Event()
         self._set_changed = asyncio.Event()
@@ -256,7 +248,7 @@ class Process:
             finally:
                 self._begun = False
                 grace = self.serving.configuration.settings.server.grace_period
-                self._launch.notifier.stopping("finishing running requests", grace + GRACE_TO_SPARE)
+                self._launch.notifier.stopping("finishing running requests", grace + limits.GRACE_TO_SPARE)
                 _LOG.info("stopping: running requests have %g s to finish", grace)
                 await self.serving.wind_down(grace)
 
@@ -317,7 +309,7 @@ class Process:
         while period is not None:
             if all(self.serving.responsive()):
                 self._launch.notifier.alive()
-            await asyncio.sleep(period / FEEDS_A_PERIOD)
+            await asyncio.sleep(period / limits.FEEDS_A_PERIOD)
 
 
 class Prober:
@@ -363,4 +355,5 @@ class Prober:
             self._settled.set()
             for result in results:
                 self._emit(Probed(result, is_news=result.problem != problems.get(result.target)))
-            await comes_within(self._poked, self._interval * random.uniform(1 - PROBE_JITTER, 1 + PROBE_JITTER))  # noqa: S311 - no secret
+            jitter = random.uniform(1 - limits.PROBE_JITTER, 1 + limits.PROBE_JITTER)  # noqa: S311 - no secret
+            await comes_within(self._poked, self._interval * jitter)

@@ -39,7 +39,6 @@ Result = TypeVar("Result")
 
 _LOG = logging.getLogger("tornado_proxy")
 
-
 _UNSETTLED = Diagnostic(
     "unsettled", "the files keep changing: no two readings were the same", help="leave them alone for a second"
 )

@@ -19,14 +19,7 @@ from pathlib import Path
 from typing import Any, Literal, ParamSpec, TypeVar
 
 from tornado_proxy.config.server import Log
-from tornado_proxy.service.limits import (
-    FIRST_PAUSE,
-    FREED_A_TURN,
-    LAST_USED_WITHIN,
-    LONGEST_PAUSE,
-    SWITCH_INTERVAL,
-    THREADS_END_WITHIN,
-)
+from tornado_proxy.service import limits
 from tornado_proxy.telemetry.events import ErrorServed, Served
 from tornado_proxy.telemetry.log import Field, Outlet, StreamOutput, access_log, harmless, json_text, moment
 from tornado_proxy.wire.shares import in_own_thread
@@ -81,7 +74,7 @@ def end_process(status: int) -> int:
     A thread cannot be stopped, and one that waits for a bucket may do so for minutes after all answers are given.
     """
     others = [each for each in threading.enumerate() if each is not threading.current_thread() and not each.daemon]
-    end = time.monotonic() + THREADS_END_WITHIN
+    end = time.monotonic() + limits.THREADS_END_WITHIN
     for each in others:
         each.join(max(0.0, end - time.monotonic()))
     if any(each.is_alive() for each in others):
@@ -122,7 +115,7 @@ async def in_background(work: Callable[Arguments, Result], *args: Arguments.args
     def in_turn() -> Result:
         with _TURN:
             usual, collects = sys.getswitchinterval(), gc.isenabled()
-            sys.setswitchinterval(SWITCH_INTERVAL)
+            sys.setswitchinterval(limits.SWITCH_INTERVAL)
             gc.collect(0)
             gc.disable()
             try:
@@ -140,13 +133,13 @@ def free_in_turns(pieces: list[Any]) -> None:
     """Frees what only a list refers to, or soon will, a few pieces at a time: all at once would hold up requests."""
 
     def free() -> None:
-        time.sleep(LAST_USED_WITHIN)
+        time.sleep(limits.LAST_USED_WITHIN)
         while pieces:
-            del pieces[-FREED_A_TURN:]
-            time.sleep(SWITCH_INTERVAL)
+            del pieces[-limits.FREED_A_TURN :]
+            time.sleep(limits.SWITCH_INTERVAL)
         _call_glibc("malloc_trim", 0)
 
-    if len(pieces) > FREED_A_TURN:
+    if len(pieces) > limits.FREED_A_TURN:
         threading.Thread(target=free, name="free", daemon=True).start()
 
 
@@ -165,7 +158,7 @@ async def guarded(
     name: str, work: Callable[[], Awaitable[None]], note: Callable[[Exception], None] = lambda _error: None
 ) -> None:
     """Does work beside the requests to its end; after a defect, which is logged and noted, it is begun again."""
-    pause = FIRST_PAUSE
+    pause = limits.FIRST_PAUSE
     while True:
         began = time.monotonic()
         try:
@@ -174,62 +167,49 @@ async def guarded(
             _LOG.exception("%s failed: it is begun again in %g s", name, pause)
             note(error)
         await asyncio.sleep(pause)
-        pause = min(2 * pause, LONGEST_PAUSE) if time.monotonic() - began < 2 * LONGEST_PAUSE else FIRST_PAUSE
+        pause = (
+            min(2 * pause, limits.LONGEST_PAUSE)
+            if time.monotonic() - began < 2 * limits.LONGEST_PAUSE
+            else limits.FIRST_PAUSE
+        )
 
 
 ACCESS = "tornado_proxy.access"
 
 
-class _Text(logging.Formatter):
-    """`time level message`, with the lines of a traceback indented below."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        line = f"{moment(record.created)} {record.levelname.lower()} {harmless(record.getMessage())}"
-        return "\n  ".join((line, *self.traceback(record)))
-
-    def traceback(self, record: logging.LogRecord) -> list[str]:
-        """Returns the lines of a record's traceback."""
-        lines = self.formatException(record.exc_info).split("\n") if record.exc_info else []
-        return [harmless(line) for line in lines]
-
-
-class _JournalText(_Text):
-    """Lines with a priority (sd-daemon(3)) instead of the time, which the journal adds itself."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        lines = (harmless(record.getMessage()), *(f"  {line}" for line in self.traceback(record)))
-        return "\n".join(f"<{_priority(record)}>{line}" for line in lines)
-
-
-class _Json(logging.Formatter):
-    def format(self, record: logging.LogRecord) -> str:
-        fields: Mapping[str, Field] = getattr(record, "fields", {})
-        line = {"time": moment(record.created), "level": record.levelname.lower(), "message": record.getMessage()}
-        traceback = {"traceback": self.formatException(record.exc_info)} if record.exc_info else {}
-        return json_text({**line, **fields, **traceback})
-
-
-class _JournalJson(_Json):
-    """The same with a priority, which the journal takes off."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        return f"<{_priority(record)}>{super().format(record)}"
-
-
 _PRIORITIES = ((logging.CRITICAL, 2), (logging.ERROR, 3), (logging.WARNING, 4), (logging.INFO, 6), (logging.NOTSET, 7))
 
 
-def _priority(record: logging.LogRecord) -> int:
-    return next(number for level, number in _PRIORITIES if record.levelno >= level)
+class _Lines(logging.Formatter):
+    """JSON, or `time level message` with the lines of a traceback indented below.
+
+    For the journal, each line has a priority (sd-daemon(3)), which it takes off, and text no time, which it adds.
+    """
+
+    def __init__(self, log_format: str, *, in_journal: bool) -> None:
+        super().__init__()
+        self._is_text, self._in_journal = log_format == "text", in_journal
+
+    def format(self, record: logging.LogRecord) -> str:
+        traceback = self.formatException(record.exc_info) if record.exc_info else ""
+        at, level, message = moment(record.created), record.levelname.lower(), record.getMessage()
+        if self._is_text:
+            head = "" if self._in_journal else f"{at} {level} "
+            lines = [
+                f"{head}{harmless(message)}",
+                *(f"  {harmless(line)}" for line in traceback.split("\n") if traceback),
+            ]
+        else:
+            fields: Mapping[str, Field] = getattr(record, "fields", {})
+            added = {"traceback": traceback} if traceback else {}
+            lines = [json_text({"time": at, "level": level, "message": message, **fields, **added})]
+        priority = next(number for least, number in _PRIORITIES if record.levelno >= least)
+        return "\n".join(f"<{priority}>{line}" if self._in_journal else line for line in lines)
 
 
 def configure_logging(log: Log) -> None:
     """Sends the log to standard error, or to the journal behind it, in the configured format."""
-    root, in_journal = close_logging(), is_journal(os.environ)
-    if log.format == "text":
-        formatter: logging.Formatter = _JournalText() if in_journal else _Text()
-    else:
-        formatter = _JournalJson() if in_journal else _Json()
+    root, formatter = close_logging(), _Lines(log.format, in_journal=is_journal(os.environ))
     root.addHandler(Outlet(formatter, StreamOutput(STANDARD_ERROR, _LOG_FILE)))
     # Warnings of libraries, such as one about an old Python, are logged too.
     logging.captureWarnings(True)

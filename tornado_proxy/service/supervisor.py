@@ -21,18 +21,8 @@ from typing import Any
 from msgspec.structs import replace
 
 from tornado_proxy.routing.compare import KeptRequest
+from tornado_proxy.service import limits
 from tornado_proxy.service.building import GenerationBuilder
-from tornado_proxy.service.limits import (
-    AFTER_GRACE,
-    COUNTS_WITHIN,
-    PURGED_WITHIN,
-    WORKER_ACTIVATING,
-    WORKER_LASTED,
-    WORKER_RESPONSIVE,
-    WORKER_STARTING,
-    WORKER_STUCK,
-    WORKER_TICK,
-)
 from tornado_proxy.service.runtime import CannotServe, flush_logging, guarded, in_background, set_log_level
 from tornado_proxy.service.snapshot import Configuration
 from tornado_proxy.service.worker import (
@@ -55,7 +45,6 @@ _LOG = logging.getLogger("tornado_proxy")
 
 RESTART_DELAYS = (0.0, 1.0, 2.0, 5.0, 10.0, 30.0)
 """Seconds before a worker is replaced, by how many workers in a row did not last; the last one for all more."""
-
 
 WORKER = "import gc; gc.disable(); from tornado_proxy.service.worker import main; main()"
 """The program of a worker; its event loop turns the garbage collector on, as nearly all objects of a start stay."""
@@ -91,7 +80,7 @@ class WorkerHandle:
     @property
     def is_responsive(self) -> bool:
         """Whether it serves, and its loop has turned recently."""
-        return self._serves and not self._gone and self._silent < WORKER_RESPONSIVE
+        return self._serves and not self._gone and self._silent < limits.WORKER_RESPONSIVE
 
     async def call(self, method: Method, *arguments: object, within: float | None = None) -> Any:
         """Calls a method of the worker; returns None if it has ended, or does not answer within some seconds."""
@@ -122,7 +111,7 @@ class WorkerHandle:
 
     async def refresh_report(self) -> None:
         """Asks for its counts; keeps the earlier ones if it is too busy to answer."""
-        self.report = await self.call("report", within=COUNTS_WITHIN) or self.report
+        self.report = await self.call("report", within=limits.COUNTS_WITHIN) or self.report
 
     async def ended(self) -> int:
         """Waits for the end of the process; returns its status, negative for a signal."""
@@ -172,13 +161,13 @@ class WorkerHandle:
 
     async def _watch(self) -> None:
         while not self._gone:
-            await asyncio.sleep(WORKER_TICK)
+            await asyncio.sleep(limits.WORKER_TICK)
             self._silent += 1
             if self._serves and self._activating is not None:
                 self._activating += 1
             if (
-                self._silent >= (WORKER_STUCK if self._serves else WORKER_STARTING)
-                or (self._activating or 0) >= WORKER_ACTIVATING
+                self._silent >= (limits.WORKER_STUCK if self._serves else limits.WORKER_STARTING)
+                or (self._activating or 0) >= limits.WORKER_ACTIVATING
             ):
                 _LOG.error("worker %d is stuck: killing it", self.pid)
                 self.kill()
@@ -251,14 +240,14 @@ class Supervisor:
 
     async def requests(self) -> Sequence[KeptRequest]:
         """Returns the last of the requests that the workers keep."""
-        calls = (worker.call("requests", within=COUNTS_WITHIN) for worker in self._workers.values())
+        calls = (worker.call("requests", within=limits.COUNTS_WITHIN) for worker in self._workers.values())
         kept = itertools.chain.from_iterable(rows or () for rows in await asyncio.gather(*calls))
         return sorted(kept)[-self.configuration.settings.internal_server.kept_requests :]
 
     async def purge(self, target: str | None, prefix: str) -> int:
         """Purges the caches of all workers."""
         workers = self._workers.values()
-        calls = (worker.call("purge", target, prefix, within=PURGED_WITHIN) for worker in workers)
+        calls = (worker.call("purge", target, prefix, within=limits.PURGED_WITHIN) for worker in workers)
         return sum(purged or 0 for purged in await asyncio.gather(*calls))
 
     def set_log_level(self, level: str) -> None:
@@ -285,7 +274,7 @@ class Supervisor:
             worker.post("stop", grace)
         if workers:
             ends = [asyncio.get_running_loop().create_task(worker.ended()) for worker in workers]
-            await asyncio.wait(ends, timeout=grace + AFTER_GRACE)
+            await asyncio.wait(ends, timeout=grace + limits.AFTER_GRACE)
         for task in self._keeping.values():
             task.cancel()
         await asyncio.gather(*self._keeping.values(), return_exceptions=True)
@@ -301,7 +290,7 @@ class Supervisor:
                 await self._fill(place, first)
             finally:
                 _resolve(first, serves=False)
-            failures = 0 if time.monotonic() - began > WORKER_LASTED else failures + 1
+            failures = 0 if time.monotonic() - began > limits.WORKER_LASTED else failures + 1
             if not self._stopping:
                 await asyncio.sleep(RESTART_DELAYS[min(failures, len(RESTART_DELAYS) - 1)])
 

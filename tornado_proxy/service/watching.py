@@ -14,17 +14,7 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from pathlib import Path
 
 import msgspec
-from watchdog.events import (
-    DirCreatedEvent,
-    DirDeletedEvent,
-    DirMovedEvent,
-    FileClosedEvent,
-    FileCreatedEvent,
-    FileDeletedEvent,
-    FileMovedEvent,
-    FileSystemEvent,
-    FileSystemEventHandler,
-)
+from watchdog import events
 from watchdog.observers import Observer
 from watchdog.observers.api import BaseObserver
 
@@ -34,14 +24,14 @@ from tornado_proxy.service.runtime import comes_within
 
 # The events that can change the snapshot. Events of reading are left out, or a reload would cause the next one. So are
 # writes without a close, or each line of a log that is kept open would be an event; the slow look finds these.
-_CHANGES: list[type[FileSystemEvent]] = [
-    FileClosedEvent,
-    FileCreatedEvent,
-    FileDeletedEvent,
-    FileMovedEvent,
-    DirCreatedEvent,
-    DirDeletedEvent,
-    DirMovedEvent,
+_CHANGES: list[type[events.FileSystemEvent]] = [
+    events.FileClosedEvent,
+    events.FileCreatedEvent,
+    events.FileDeletedEvent,
+    events.FileMovedEvent,
+    events.DirCreatedEvent,
+    events.DirDeletedEvent,
+    events.DirMovedEvent,
 ]
 
 _LIMITS = {
@@ -54,7 +44,7 @@ _READ = (".rules", ".html")  # what would be read of directories, of rules and o
 Identity = tuple[int, int]  # device and inode: a directory renamed into place is another one under the same name
 
 
-class Watch(FileSystemEventHandler):
+class Watch(events.FileSystemEventHandler):
     """Calls `poke` on its own thread after each change that may belong to the snapshot."""
 
     def __init__(self, poke: Callable[[], None]) -> None:
@@ -105,7 +95,7 @@ class Watch(FileSystemEventHandler):
             self._observer.stop()
             self._observer.join()
 
-    def on_any_event(self, event: FileSystemEvent) -> None:
+    def on_any_event(self, event: events.FileSystemEvent) -> None:
         """Pokes after a change that matters; called by watchdog."""
         for path in map(os.fsdecode, (event.src_path, event.dest_path) if type(event) in _CHANGES else ()):
             name = path.rpartition("/")[2]

@@ -38,12 +38,10 @@ from tornado_proxy.telemetry.metrics import ProcessReport
 
 _LOG = logging.getLogger("tornado_proxy")
 
-
 VERSION = version("tornado-proxy")
 """The version that this process runs; later, another one may be installed."""
 
 _LENGTH = struct.Struct("!Q")
-
 
 Method = Literal["start", "activate", "report", "requests", "purge", "forget", "set_log_level", "stop"]
 

@@ -29,7 +29,6 @@ from tornado_proxy.storage.store import WRITES, CacheResult, ForwardingStore, Ob
 
 T = TypeVar("T")
 
-
 _HIT: CacheResult = "hit"
 _MISS: CacheResult = "miss"
 

@@ -22,7 +22,6 @@ Arguments = ParamSpec("Arguments")
 CacheResult = Literal["hit", "miss", "revalidated"]
 """Whether a cache had the object, did not have it, or had it and S3 confirmed that it is unchanged."""
 
-
 PROBE_NAME = ".tornado-proxy-probe-"
 """The start of the names of objects that try what a bucket does; they are removed at once."""
 

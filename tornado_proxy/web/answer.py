@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 
 import msgspec
 from msgspec.structs import replace
@@ -124,18 +125,13 @@ def _disposition(info: ObjectInfo, actions: Actions) -> str | None:
     """Returns the object's own disposition, or `attachment` if a browser could run the file."""
     own, choice = info.content_disposition, actions.get.active_content
     saved = choice == "attachment" or (choice == "auto" and actions.put.enabled)
-    if not saved or not is_active(info.content_type or DEFAULT_TYPE) or _is_attachment(own or ""):
+    if not saved or not is_active(info.content_type or DEFAULT_TYPE):
         return own
+    with suppress(ValueError):  # browsers may ignore one that is malformed (RFC 6266 4.1)
+        Disposition.from_header(own or "")
+        if own and own.partition(";")[0].strip().lower() == "attachment":
+            return own
     return "attachment"
-
-
-def _is_attachment(disposition: str) -> bool:
-    """Whether every browser saves a file of this disposition; they may ignore one that is malformed (RFC 6266 4.1)."""
-    try:
-        Disposition.from_header(disposition)
-    except ValueError:
-        return False
-    return disposition.partition(";")[0].strip().lower() == "attachment"
 
 
 def with_headers(headers: Headers, others: Headers) -> Headers:

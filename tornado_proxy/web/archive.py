@@ -30,16 +30,9 @@ from tornado_proxy.semantics.fields import Headers, attachment
 from tornado_proxy.semantics.request import RequestPath
 from tornado_proxy.storage.errors import Busy, ObjectMissing, PreconditionFailed
 from tornado_proxy.storage.store import Entry, ObjectInfo, Store
+from tornado_proxy.web import limits
 from tornado_proxy.web.answer import Answer, Streamed, Whole
 from tornado_proxy.web.generation import RequestContext
-from tornado_proxy.web.limits import (
-    DECISIONS_A_TURN,
-    FEWEST_ENTRIES_READ,
-    LONGEST_ENDING,
-    LONGEST_UNPACKED,
-    PIECE_OF_ARCHIVE,
-    READ_FOR_EACH_ENTRY,
-)
 
 _VERSION = re.compile(r";(?=[0-9]*\Z)")
 
@@ -108,9 +101,9 @@ def _safe(path: str) -> str:
 def _fitting(name: str, mark: str = "") -> str:
     """Returns a name with a mark before its ending, of no more bytes than file systems take."""
     stem, ending = splitext(name)
-    if len(ending.encode()) > LONGEST_ENDING:
+    if len(ending.encode()) > limits.LONGEST_ENDING:
         stem, ending = name, ""
-    room = LONGEST_UNPACKED - len(f"{mark}{ending}".encode())
+    room = limits.LONGEST_UNPACKED - len(f"{mark}{ending}".encode())
     return stem.encode()[:room].decode(errors="ignore") + mark + ending
 
 
@@ -166,7 +159,7 @@ class _DirectoryWalk:
             path = waiting.pop()
             prefix, entries = await self._entries(path)
             for number, entry in enumerate(entries):
-                if number % DECISIONS_A_TURN == 0:
+                if number % limits.DECISIONS_A_TURN == 0:
                     await asyncio.sleep(0)
                 below = RequestPath(path + entry.name)
                 is_left_out = self._chosen and path == top and entry.name not in self._chosen
@@ -197,7 +190,7 @@ class _DirectoryWalk:
             page = await context.store.list(listing.prefix, after)
             entries += page.entries
             self._read += len(page.entries)
-            if self._read > READ_FOR_EACH_ENTRY * max(self._limits.max_files, FEWEST_ENTRIES_READ):
+            if self._read > limits.READ_FOR_EACH_ENTRY * max(self._limits.max_files, limits.FEWEST_ENTRIES_READ):
                 raise ArchiveTooLarge(
                     f"the directory has far more entries than {self._limits.max_files}, most are closed"
                 )
@@ -261,7 +254,7 @@ class MadeObject:
         held = bytearray()
         async for piece in self._written:
             held += piece
-            if len(held) >= PIECE_OF_ARCHIVE:
+            if len(held) >= limits.PIECE_OF_ARCHIVE:
                 yield bytes(held)
                 held.clear()
         yield bytes(held)

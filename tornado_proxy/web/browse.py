@@ -25,21 +25,10 @@ from tornado_proxy.semantics.fields import asks_for_page
 from tornado_proxy.semantics.request import RequestPath
 from tornado_proxy.storage.errors import Busy, StorageError
 from tornado_proxy.storage.store import Entry, Page, Write
+from tornado_proxy.web import limits
 from tornado_proxy.web.answer import BODILESS, Answer, Streamed, customized, page, with_headers
 from tornado_proxy.web.archive import FORMATS, MadeObject, archive
 from tornado_proxy.web.generation import RequestContext
-from tornado_proxy.web.limits import (
-    FEWEST_ENTRIES_READ,
-    HELD_OF_LISTING,
-    LISTED_AT_ONCE,
-    LISTED_WHOLE,
-    LISTS_WITHOUT_TURN,
-    LONGEST_PAGE,
-    MOST_LISTS,
-    MOST_SORTED,
-    READ_FOR_EACH_ENTRY,
-    README_WITHIN,
-)
 from tornado_proxy.wire.shares import in_own_thread
 
 _ANY_KEY = ObjectKey("any")  # every key of a bucket has the same origin
@@ -54,7 +43,9 @@ class DirectoryTooLarge(RequestError):
         super().__init__(
             f"the directory has more entries than `listing.maxEntries`, or far more that are closed: {most}"
         )
-        self.public_message = f"This directory has more than {most} entries: ask for pages with “?limit={LONGEST_PAGE}”"
+        self.public_message = (
+            f"This directory has more than {most} entries: ask for pages with “?limit={limits.LONGEST_PAGE}”"
+        )
 
 
 async def browse(attempt: Browse, context: RequestContext) -> Answer | None:
@@ -70,7 +61,7 @@ async def browse(attempt: Browse, context: RequestContext) -> Answer | None:
     if not by_page and (not named or named == form.value):
         return await _whole(attempt, form, order, context)
     most = site.target.bucket.list_max_keys
-    limit = min(asked or most, most if is_custom else min(most, LONGEST_PAGE))
+    limit = min(asked or most, most if is_custom else min(most, limits.LONGEST_PAGE))
     content = await Directory(attempt.prefix, context).page(limit, order)
     if not content.exists and not attempt.root:
         return None
@@ -132,7 +123,7 @@ class _Whole:
     @property
     def text(self) -> bytes | None:
         """The listing, if it is small enough to be sent in one step."""
-        return b"".join((*self._held, self._end)) if self.length <= LISTED_WHOLE else None
+        return b"".join((*self._held, self._end)) if self.length <= limits.LISTED_WHOLE else None
 
     async def count(self, order: Order | None) -> bool:
         """Reads the directory; returns whether it has anything that its viewer may request."""
@@ -143,7 +134,7 @@ class _Whole:
                 piece = self._written(part.entries)
                 if not self.beginning.entries:
                     self.beginning = replace(self.beginning, entries=part.entries)
-                if self.length <= HELD_OF_LISTING:
+                if self.length <= limits.HELD_OF_LISTING:
                     self._held.append(piece)
                     self._rest = part.next_after
                 self.length += len(piece)
@@ -231,7 +222,7 @@ async def _readme(listing: Listing, context: RequestContext) -> tuple[str, Marku
     first = context.file(await context.ask(RequestPath(f"{context.request.path}{name}"))) if name else None
     if first is not None:
         with suppress(StorageError, PageFailed, TimeoutError):
-            async with asyncio.timeout(README_WITHIN):
+            async with asyncio.timeout(limits.README_WITHIN):
                 text = await read_text(context.store, first.key, LARGEST_README)
                 return name, await _rendered(name, text, context)
     return name, None
@@ -312,7 +303,7 @@ class Directory:
 
     async def exists(self) -> bool:
         """Whether the directory has its own object or an entry that its viewer may request, hidden or not."""
-        at_once = 1 if self._context.shows_all else LISTED_AT_ONCE
+        at_once = 1 if self._context.shows_all else limits.LISTED_AT_ONCE
         async with aclosing(self._answers(None, at_once, "")) as answers:
             async for found in answers:
                 if found.is_marked or await self._context.opened(self._path, found.entries, 1):
@@ -324,16 +315,16 @@ class Directory:
 
         A page is marked if there is the directory's own object or an entry that is not shown.
         """
-        count, left = 0, READ_FOR_EACH_ENTRY * max(most, FEWEST_ENTRIES_READ)
+        count, left = 0, limits.READ_FOR_EACH_ENTRY * max(most, limits.FEWEST_ENTRIES_READ)
         if order is not None:
-            most = min(most, MOST_SORTED)
+            most = min(most, limits.MOST_SORTED)
             page = await self._sorted_page(order, most)
             if page is None or page.next_token is not None:
                 raise DirectoryTooLarge(most)
             count = len(page.entries)
             yield Page(page.entries, is_marked=page.exists)
         else:
-            async with aclosing(self._answers(None, LISTED_AT_ONCE, self._begins, sys.maxsize)) as answers:
+            async with aclosing(self._answers(None, limits.LISTED_AT_ONCE, self._begins, sys.maxsize)) as answers:
                 async for found in answers:
                     entries = await self._visible(found.entries, most + 1 - count)
                     count, left = count + len(entries), left - len(found.entries)
@@ -347,7 +338,7 @@ class Directory:
     async def after(self, place: str | None) -> AsyncGenerator[tuple[Entry, ...], None]:
         """Yields the entries after a place where an answer of the store ended; none after None."""
         while place is not None:
-            found = await self._listed(place, LISTED_AT_ONCE, self._begins)
+            found = await self._listed(place, limits.LISTED_AT_ONCE, self._begins)
             yield tuple(await self._visible(found.entries, len(found.entries)))
             place = found.next_after
 
@@ -357,7 +348,7 @@ class Directory:
         shows_all, exists = self._context.shows_all, False
         seen: list[Entry] = []
         # As many as are shown would tell, by the time that it takes, how many of the next ones are closed.
-        at_once = min(limit, LISTED_AT_ONCE) if shows_all else LISTED_AT_ONCE
+        at_once = min(limit, limits.LISTED_AT_ONCE) if shows_all else limits.LISTED_AT_ONCE
         unused = () if after else ("after", "via")
         async with aclosing(self._answers(after or None, at_once, self._begins)) as answers:
             async for found in answers:
@@ -377,14 +368,14 @@ class Directory:
         """Returns a page of all entries in order, whose token counts those before it; None if there are too many."""
         scope, context = f"{order.by} {order.descending}", self._context
         entries: list[Entry] = []
-        async with aclosing(self._answers(None, LISTED_AT_ONCE, self._begins)) as answers:
+        async with aclosing(self._answers(None, limits.LISTED_AT_ONCE, self._begins)) as answers:
             async for found in answers:
                 entries += found.entries
-                if context.shows_all and len(entries) > MOST_SORTED:
+                if context.shows_all and len(entries) > limits.MOST_SORTED:
                     return None
-        if len(entries) > MOST_SORTED:
-            entries = await self._visible(entries, MOST_SORTED + 1)
-        if found.next_after is not None or len(entries) > MOST_SORTED:
+        if len(entries) > limits.MOST_SORTED:
+            entries = await self._visible(entries, limits.MOST_SORTED + 1)
+        if found.next_after is not None or len(entries) > limits.MOST_SORTED:
             return None
         start = int(self._place(scope) or 0)
         # The token counts what the viewer sees; one more shows that a page follows.
@@ -416,12 +407,12 @@ class Directory:
         return self._context.match.site.target.name, self._prefix, self._begins, order
 
     async def _answers(
-        self, after: str | None, limit: int, begins: str, most: int = MOST_LISTS
+        self, after: str | None, limit: int, begins: str, most: int = limits.MOST_LISTS
     ) -> AsyncGenerator[Page, None]:
         """Yields answers of the store, at most `most`; many of them take a turn among the walks."""
         async with AsyncExitStack() as stack:
             for number in range(most):
-                if number == LISTS_WITHOUT_TURN:
+                if number == limits.LISTS_WITHOUT_TURN:
                     target = self._context.match.site.target.name
                     await stack.enter_async_context(self._context.walks.taken(target))
                 found = await self._listed(after, limit, begins)

@@ -9,7 +9,7 @@ import asyncio
 import re
 import zlib
 from collections.abc import AsyncIterator, Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 from msgspec.structs import replace
@@ -178,16 +178,8 @@ def _ask(asked: HTTPServerRequest) -> Ask:
 # Each coding with the window that makes zlib write its format.
 _WINDOWS = {"gzip": 31, "deflate": 15}
 
-
 # Headers that the compressed form does not have: ranges and digests count in the plain form.
 _OF_PLAIN = frozenset({"accept-ranges", "content-length", "content-digest", "repr-digest", "etag", "vary"})
-
-
-class Compressions:
-    """The number of objects that are being compressed, which one generation hands over to the next."""
-
-    def __init__(self) -> None:
-        self.running = 0
 
 
 class Compressor:
@@ -196,9 +188,8 @@ class Compressor:
     A compressed object is streamed, so that its size does not matter; a page is compressed whole.
     """
 
-    def __init__(self, options: Compress, all_running: Compressions) -> None:
+    def __init__(self, options: Compress) -> None:
         self._options = options
-        self._all = all_running
 
     def applied(self, answer: Answer, asked: HTTPServerRequest) -> Answer:
         """Returns the answer, compressed if its type is configured and the client accepts it."""
@@ -210,7 +201,7 @@ class Compressor:
             return answer  # whatever a client accepts, so that it does not vary
         vary = ("Vary", f"{named['vary']}, Accept-Encoding" if "vary" in named else "Accept-Encoding")
         varied = (*(without(answer.headers, {"vary"}) if "vary" in named else answer.headers), vary)
-        is_busy = isinstance(answer, Streamed) and self._all.running >= COMPRESSED_AT_ONCE
+        is_busy = isinstance(answer, Streamed) and CompressedObject.running >= COMPRESSED_AT_ONCE
         accepted = "" if is_busy or asked.version == "HTTP/1.0" else asked.headers.get("Accept-Encoding")
         coding = negotiate_coding(accepted, tuple(_WINDOWS)) if accepted else None
         if answer.status == 304:
@@ -224,21 +215,21 @@ class Compressor:
             return replace(answer, headers=headers, body=b"")
         coder = zlib.compressobj(self._options.level, wbits=_WINDOWS[coding])
         if isinstance(answer, Streamed):
-            return replace(answer, headers=headers, opened=CompressedObject(answer.opened, coder, self._all))
+            return replace(answer, headers=headers, opened=CompressedObject(answer.opened, coder))
         coded = coder.compress(answer.body) + coder.flush()
         return replace(answer, headers=(*headers, ("Content-Length", str(len(coded)))), body=coded)
 
 
 class CompressedObject:
-    """An object whose body is compressed as it is read."""
+    """An object whose body is compressed as it is read; `running` is the number of those in this process."""
 
     content_range = None
+    running: ClassVar[int] = 0
 
-    def __init__(self, opened: OpenedObject, coder: Any, all_running: Compressions) -> None:
+    def __init__(self, opened: OpenedObject, coder: Any) -> None:
         self._opened = opened
         self._coder = coder
-        self._all = all_running
-        self._all.running += 1
+        CompressedObject.running += 1
 
     @property
     def info(self) -> ObjectInfo:
@@ -256,7 +247,7 @@ class CompressedObject:
 
     async def close(self) -> None:
         """Closes the object."""
-        self._all.running -= 1
+        CompressedObject.running -= 1
         await self._opened.close()
 
 

@@ -32,7 +32,7 @@ from tornado_proxy.semantics.conditions import Conditions
 from tornado_proxy.semantics.request import Request, RequestPath, TrustedProxies, User
 from tornado_proxy.storage.store import Entry, Store
 from tornado_proxy.telemetry.events import Event, Retired
-from tornado_proxy.web.filters import Compressions, Compressor, PolicyHeaders
+from tornado_proxy.web.filters import Compressor, PolicyHeaders
 from tornado_proxy.web.incoming_file import IncomingFile
 from tornado_proxy.web.limits import DECISIONS_A_TURN, DIGITS_OF_DIGEST, TOKEN_BLOCK
 from tornado_proxy.wire.dialing import Fetcher, HttpFetcher
@@ -126,7 +126,6 @@ class Parts:
     fetch: Fetcher = field(default_factory=HttpFetcher)
     renderer: PageRenderer = field(default_factory=PageRenderer)
     digest: str = ""  # of the files, without secrets
-    compressions: Compressions = field(default_factory=Compressions)  # of all generations
     trusted_proxies: TrustedProxies | None = field(init=False)  # None if none is trusted
     policy_headers: PolicyHeaders | None = field(init=False)  # None if the configuration asks for none
     compressor: Compressor | None = field(init=False)  # None if nothing is compressed
@@ -137,8 +136,7 @@ class Parts:
         trusted = TrustedProxies(server.trusted_proxies) if server.trusted_proxies else None
         object.__setattr__(self, "trusted_proxies", trusted)
         object.__setattr__(self, "policy_headers", PolicyHeaders(server) if server.cors or server.cache else None)
-        compressor = Compressor(server.compress, self.compressions) if server.compress.enabled else None
-        object.__setattr__(self, "compressor", compressor)
+        object.__setattr__(self, "compressor", Compressor(server.compress) if server.compress.enabled else None)
         object.__setattr__(self, "page_tokens", PageTokens(self.settings, self.digest))
 
     def sign_out(self, decision: Decision) -> str:

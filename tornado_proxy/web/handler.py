@@ -29,6 +29,7 @@ from tornado_proxy.semantics.request import WRITING, Origin, Request, RequestPat
 from tornado_proxy.storage.errors import Busy
 from tornado_proxy.storage.store import USE, BucketUse
 from tornado_proxy.telemetry.events import ErrorServed, Event, Failed, ObjectUsed, RequestRecord, Served
+from tornado_proxy.web import limits
 from tornado_proxy.web.answer import (
     Answer,
     ErrorAnswer,
@@ -40,14 +41,6 @@ from tornado_proxy.web.answer import (
     private_headers,
 )
 from tornado_proxy.web.generation import Generation
-from tornado_proxy.web.limits import (
-    ARCHIVES_AT_ONCE,
-    LONGEST_LOGGED_HEADER,
-    MOST_WAITING_WALKS,
-    PIECE_SENT,
-    READMES_AT_ONCE,
-    WALKS_AT_ONCE,
-)
 from tornado_proxy.wire.incoming import TOO_SLOW, ClientDisconnected, Fields, HeadTooLarge, MalformedMessage
 from tornado_proxy.wire.shares import CLIENT, Shares
 from tornado_proxy.wire.stream import NO_BODY, Body, Stream
@@ -56,14 +49,12 @@ REQUEST_ID = "X-Request-Id"
 
 _value = itemgetter(1)
 
-
 HEALTHY = Whole(
     200,
     (("Content-Type", "text/plain; charset=utf-8"), ("Cache-Control", "no-store"), ("Content-Length", "8")),
     b"healthy\n",
 )
 """The answer to a load balancer that the service is there; it emits no event."""
-
 
 AnswerProgress = Literal["awaited", "changing", "begun", "ended"]
 """How far the answer to a request has come.
@@ -80,9 +71,9 @@ class SharedApplication(Application):
         super().__init__()
         self.emit = emit
         self.in_flight = 0  # requests that are being answered
-        self.walks = Shares("a walk through a directory", WALKS_AT_ONCE, MOST_WAITING_WALKS, Busy)
-        self.archives = Shares("an archive", ARCHIVES_AT_ONCE, MOST_WAITING_WALKS, Busy)
-        self.readmes = Shares("the rendering of a README", READMES_AT_ONCE, inf, Busy)
+        self.walks = Shares("a walk through a directory", limits.WALKS_AT_ONCE, limits.MOST_WAITING_WALKS, Busy)
+        self.archives = Shares("an archive", limits.ARCHIVES_AT_ONCE, limits.MOST_WAITING_WALKS, Busy)
+        self.readmes = Shares("the rendering of a README", limits.READMES_AT_ONCE, inf, Busy)
 
 
 class Handler(RequestHandler):
@@ -367,8 +358,8 @@ class Handler(RequestHandler):
             self._sent += len(content)
             return
         # Another server than the wire may wait for ever for a client that reads nothing.
-        for start in range(0, max(1, len(content)), PIECE_SENT):
-            piece = content[start : start + PIECE_SENT]
+        for start in range(0, max(1, len(content)), limits.PIECE_SENT):
+            piece = content[start : start + limits.PIECE_SENT]
             try:
                 async with asyncio.timeout(self.parts.settings.limits.send_timeout):
                     await self._put(piece, head)
@@ -433,12 +424,12 @@ def _facts(headers: HTTPHeaders, use: BucketUse, location: str) -> dict[str, str
     """
     agent, referrer = headers.get("User-Agent", ""), headers.get("Referer", "")
     bare = re.sub(r"(?<=//)[^/?#]*@", "", re.split(r"[?#]", referrer, maxsplit=1)[0])
-    place = location.partition("?")[0][:LONGEST_LOGGED_HEADER]
+    place = location.partition("?")[0][: limits.LONGEST_LOGGED_HEADER]
     facts: dict[str, str | float] = {
-        "userAgent": agent[:LONGEST_LOGGED_HEADER],
-        "referrer": bare[:LONGEST_LOGGED_HEADER],
+        "userAgent": agent[: limits.LONGEST_LOGGED_HEADER],
+        "referrer": bare[: limits.LONGEST_LOGGED_HEADER],
         "s3Ms": round(use.seconds * 1000, 1),
-        "s3RequestId": use.request_id[:LONGEST_LOGGED_HEADER],
+        "s3RequestId": use.request_id[: limits.LONGEST_LOGGED_HEADER],
     }
     return facts | {"location": place} if place else facts
 

@@ -62,7 +62,6 @@ _NO_POLICY = Refuse(500, "the policy server does not decide")
 # RFC 9110 9.2.1; a page of another origin may make requests of all other methods only with permission.
 _SAFE = (*READING, "OPTIONS")
 
-
 # What a client reads if a step of a sign-in fails; other statuses have their usual words.
 _NOT_SIGNED_IN = {
     400: "This sign-in is not valid or took too long; open the page again",

@@ -36,7 +36,6 @@ FILE_FIELD = "file"
 # The parser would log a warning for each mistake of a client; the access log has the reason already.
 _SILENT = logging.Logger("silent", logging.CRITICAL + 1)  # noqa: LOG001 - outside the tree that people configure
 
-
 _PLAIN = frozenset({b"7bit", b"8bit", b"binary"})  # transfer encodings that change nothing (RFC 2045 6.2)
 
 _BOUNDARIES = re.compile(r"[;,\s]boundary[*0-9]*\s*=", re.IGNORECASE)

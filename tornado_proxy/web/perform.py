@@ -24,36 +24,15 @@ from tornado_proxy.pages.custom import (
     StreamFileData,
 )
 from tornado_proxy.pages.render import UPLOAD_FORMS, choose
-from tornado_proxy.routing import upload_steps
+from tornado_proxy.routing import plan, upload_steps
 from tornado_proxy.routing.limits import LARGEST_PART, MOST_PARTS, SMALLEST_PART
-from tornado_proxy.routing.plan import (
-    Attempt,
-    Browse,
-    OfferForm,
-    Plan,
-    Receive,
-    Redirect,
-    RedirectToSignedUrl,
-    Refuse,
-    Remove,
-    Serve,
-    tries_files,
-    website_location,
-)
 from tornado_proxy.routing.request import BadAddress, LengthRequired, ObjectKey, RequestError
 from tornado_proxy.rules.model import Key
 from tornado_proxy.semantics.conditions import UNCONDITIONAL, ByteRange, ContentRange
 from tornado_proxy.semantics.fields import is_of_types
 from tornado_proxy.semantics.request import RequestPath
+from tornado_proxy.storage import errors
 from tornado_proxy.storage.cache import MemoryObject
-from tornado_proxy.storage.errors import (
-    AccessDenied,
-    NotModified,
-    ObjectMissing,
-    PreconditionFailed,
-    RangeUnsatisfiable,
-    TooLarge,
-)
 from tornado_proxy.storage.store import IncomingPart, ObjectInfo, UploadedPart, Write
 from tornado_proxy.telemetry.events import ObjectUsed
 from tornado_proxy.templates.template import HeaderFields, ObjectMetadata, PutData, PutInput
@@ -93,17 +72,17 @@ class RedirectAstray(RequestError):
     status = 404
 
 
-_AT_PATHS = (Serve, RedirectToSignedUrl, Redirect)
+_AT_PATHS = (plan.Serve, plan.RedirectToSignedUrl, plan.Redirect)
 
 
-async def perform(plan: Plan, context: RequestContext) -> tuple[Outcome, Attempt]:
+async def perform(attempts: plan.Plan, context: RequestContext) -> tuple[Outcome, plan.Attempt]:
     """Returns the outcome of the first attempt that finds something, and that attempt.
 
     Raises `StorageError`, and `RequestError` for an upload.
     """
-    denied: AccessDenied | None = None
-    for attempt in plan:
-        if isinstance(attempt, Refuse):
+    denied: errors.AccessDenied | None = None
+    for attempt in attempts:
+        if isinstance(attempt, plan.Refuse):
             if denied is not None:
                 raise denied
             return answer_attempt(attempt), attempt
@@ -111,17 +90,17 @@ async def perform(plan: Plan, context: RequestContext) -> tuple[Outcome, Attempt
             continue
         try:
             outcome = await _PERFORMERS[type(attempt)](attempt, context)
-        except ObjectMissing:
+        except errors.ObjectMissing:
             continue
-        except AccessDenied as error:
+        except errors.AccessDenied as error:
             # A missing object is one that is denied if the bucket may not be listed.
-            if not tries_files(plan):
+            if not plan.tries_files(attempts):
                 raise
             denied = error
             continue
         if outcome is not None:
             return outcome, attempt
-    raise ObjectMissing("no attempt of the plan found anything")
+    raise errors.ObjectMissing("no attempt of the plan found anything")
 
 
 async def _admitted(paths: tuple[RequestPath, ...], context: RequestContext) -> bool:
@@ -131,7 +110,7 @@ async def _admitted(paths: tuple[RequestPath, ...], context: RequestContext) -> 
     return True
 
 
-async def _serve(attempt: Serve, context: RequestContext) -> Answer:
+async def _serve(attempt: plan.Serve, context: RequestContext) -> Answer:
     try:
         if context.decision.request.method == "HEAD":
             # RFC 9110 14.2: a Range counts for GET only.
@@ -140,14 +119,14 @@ async def _serve(attempt: Serve, context: RequestContext) -> Answer:
         asked_range = context.headers.get("Range")
         part = None if asked_range is None else ByteRange.from_header(asked_range)
         opened = await context.store.open(attempt.key, context.conditions, part)
-    except (NotModified, PreconditionFailed, RangeUnsatisfiable) as unmet:
-        found = unmet.info if isinstance(unmet, NotModified) else None
+    except (errors.NotModified, errors.PreconditionFailed, errors.RangeUnsatisfiable) as unmet:
+        found = unmet.info if isinstance(unmet, errors.NotModified) else None
         if found is None and context.match.site.target.actions.get.website_redirects:
             found = await context.store.head(attempt.key, UNCONDITIONAL)
         # RFC 9110 13.2.1: the conditions of a request do not count where it would be redirected without them.
         if found is not None and (moved := _moved(found, context)) is not None:
             return moved
-        if not isinstance(unmet, NotModified):
+        if not isinstance(unmet, errors.NotModified):
             raise
         return Whole(304) if found is None else replace(await _head(context, found), status=304)
     try:
@@ -172,7 +151,7 @@ def _moved(info: ObjectInfo, context: RequestContext) -> Whole | None:
     assert data is not None, "the key of an object comes from the rules"
     home = Key(data.key.removesuffix(match.key[1:]))
     try:
-        location = website_location(info.redirect, match, context.request, home)
+        location = plan.website_location(info.redirect, match, context.request, home)
     except BadAddress as error:
         raise RedirectAstray(f"the object's `x-amz-website-redirect-location` leads nowhere: {error}") from error
     actions = match.site.target.actions
@@ -207,13 +186,13 @@ async def _head(context: RequestContext, info: ObjectInfo, part: ContentRange | 
     return Whole(200, with_headers(headers, tuple(each for each in custom.headers if each[1])), b"", custom.written)
 
 
-async def _redirect(attempt: Redirect, context: RequestContext) -> Answer | None:
+async def _redirect(attempt: plan.Redirect, context: RequestContext) -> Answer | None:
     if attempt.below is not None and not await Directory(attempt.below, context, attempt.paths[-1]).exists():
         return None
     return _found(attempt.location, attempt.cache_control, attempt.status)
 
 
-async def _sign_url(attempt: RedirectToSignedUrl, context: RequestContext) -> Answer:
+async def _sign_url(attempt: plan.RedirectToSignedUrl, context: RequestContext) -> Answer:
     info = await context.store.head(attempt.key, UNCONDITIONAL)
     if (moved := _moved(info, context)) is not None:
         return moved
@@ -224,14 +203,14 @@ def _found(location: str, cache_control: str, status: int = 302) -> Whole:
     return Whole(status, (("Location", location), ("Cache-Control", cache_control), ("Content-Length", "0")))
 
 
-async def _remove(attempt: Remove, context: RequestContext) -> Answer:
+async def _remove(attempt: plan.Remove, context: RequestContext) -> Answer:
     data = partial(DeletePageData, context.request, context.user, DeleteData(attempt.key))
     custom = await context.written("delete", data)  # before: what cannot be answered is not done
     await context.store.remove(attempt.key, context.conditions)
     return customized(Whole(204), custom)
 
 
-async def _receive(attempt: Receive, context: RequestContext) -> Answer:
+async def _receive(attempt: plan.Receive, context: RequestContext) -> Answer:
     """Streams the body of a request to the store; the file exists once all of it has arrived."""
     upload, templates = context.upload, context.match.site.properties
     assert upload is not None
@@ -253,7 +232,7 @@ async def _receive(attempt: Receive, context: RequestContext) -> Answer:
     return await _stored(attempt, _stored_data(attempt.key, upload.head, upload.size, properties), stored.etag, context)
 
 
-async def _sign_form(attempt: OfferForm, context: RequestContext) -> Answer:
+async def _sign_form(attempt: plan.OfferForm, context: RequestContext) -> Answer:
     """Answers with a form for S3."""
     asked = context.conditions
     if asked.if_match or asked.if_none_match or asked.if_unmodified_since:
@@ -327,7 +306,7 @@ async def _parts_within(
     parts = await context.store.list_parts(attempt.key, attempt.upload)
     try:
         _check_total(sum(each.size for each in parts), max_size)
-    except TooLarge:
+    except errors.TooLarge:
         await context.store.abort_upload(attempt.key, attempt.upload)
         raise
     return parts
@@ -361,7 +340,7 @@ def _check_total(size: int, max_size: int | None) -> None:
     largest = MOST_PARTS * LARGEST_PART
     most = min(max_size or largest, largest)
     if size > most:
-        raise TooLarge(f"the upload has {size} bytes, {most} are allowed")
+        raise errors.TooLarge(f"the upload has {size} bytes, {most} are allowed")
 
 
 def _check_type(file: FileHead, context: RequestContext) -> None:
@@ -387,7 +366,7 @@ def _stored_data(key: ObjectKey, file: FileHead, size: int, properties: upload_s
 
 
 async def _stored(
-    attempt: Receive | upload_steps.CompleteUpload, data: StoredUpload, etag: str | None, context: RequestContext
+    attempt: plan.Receive | upload_steps.CompleteUpload, data: StoredUpload, etag: str | None, context: RequestContext
 ) -> Answer:
     form = choose(UPLOAD_FORMS, context.headers.get("Accept"), context.request.parameters.get("format"))
     rendering = context.pages.upload(attempt.location, data.content_size, etag, form)
@@ -406,43 +385,43 @@ def _json(fields: Mapping[str, object]) -> Whole:
     return Whole(200, (*headers, ("X-Content-Type-Options", "nosniff")), body)
 
 
-_PERFORMERS: Mapping[type[Attempt], Callable[[Any, RequestContext], Awaitable[Answer | None]]] = {
-    Serve: _serve,
-    Browse: browse,
-    Redirect: _redirect,
-    RedirectToSignedUrl: _sign_url,
-    Receive: _receive,
-    OfferForm: _sign_form,
+_PERFORMERS: Mapping[type[plan.Attempt], Callable[[Any, RequestContext], Awaitable[Answer | None]]] = {
+    plan.Serve: _serve,
+    plan.Browse: browse,
+    plan.Redirect: _redirect,
+    plan.RedirectToSignedUrl: _sign_url,
+    plan.Receive: _receive,
+    plan.OfferForm: _sign_form,
     upload_steps.BeginUpload: _begin,
     upload_steps.ReceivePart: _receive_part,
     upload_steps.ListParts: _list_parts,
     upload_steps.CompleteUpload: _complete,
     upload_steps.AbortUpload: _abort,
-    Remove: _remove,
+    plan.Remove: _remove,
 }
 
 
-def object_used(webhooks: tuple[Webhook, ...], attempt: Attempt, context: RequestContext) -> ObjectUsed | None:
+def object_used(webhooks: tuple[Webhook, ...], attempt: plan.Attempt, context: RequestContext) -> ObjectUsed | None:
     """Returns the event of a successful attempt; None for one that webhooks are not called for."""
     site, method = context.match.site, context.request.method
-    if not isinstance(attempt, Serve | Browse | Receive | upload_steps.CompleteUpload | Remove):
+    if not isinstance(attempt, plan.Serve | plan.Browse | plan.Receive | upload_steps.CompleteUpload | plan.Remove):
         return None
     bucket = site.target.bucket
     output = {"bucket": bucket.name, "region": bucket.region}
     if bucket.s3_endpoint:
         output["s3Endpoint"] = bucket.s3_endpoint
-    output["key"] = attempt.prefix if isinstance(attempt, Browse) else attempt.key
+    output["key"] = attempt.prefix if isinstance(attempt, plan.Browse) else attempt.key
     body = {
         "action": method,
         "requestPath": context.path_below_mount,
         "outputMetadata": output,
         "target": {"name": site.target.name},
     }
-    if isinstance(attempt, Receive) and context.upload is not None:
+    if isinstance(attempt, plan.Receive) and context.upload is not None:
         body["inputMetadata"] = _upload(context.upload.head, context.upload.size)
     elif isinstance(attempt, upload_steps.CompleteUpload):
         body["inputMetadata"] = _upload(_named_file(context), attempt.size)
-    elif not isinstance(attempt, Remove):
+    elif not isinstance(attempt, plan.Remove):
         headers, conditions = context.headers, context.conditions
         body["inputMetadata"] = {
             "ifModifiedSince": _moment(conditions.if_modified_since),

@@ -26,18 +26,8 @@ from tornado.httputil import (
 from tornado_proxy.config.server import Limits
 from tornado_proxy.routing.request import RequestError
 from tornado_proxy.semantics.request import Origin
+from tornado_proxy.wire import limits
 from tornado_proxy.wire.incoming import TOO_SLOW, ClientDisconnected, Fields, RequestParser
-from tornado_proxy.wire.limits import (
-    DEPARTURE_CHECK,
-    LARGEST_READ_OF_BODY,
-    LINGER_DONE,
-    LINGER_IDLE,
-    LINGER_TOTAL,
-    MOST_A_TURN,
-    MOST_AHEAD,
-    MOST_UNSENT,
-    READ_OF_CLIENT,
-)
 from tornado_proxy.wire.stream import (
     NEVER,
     STAND_IN,
@@ -50,9 +40,7 @@ _LOG = logging.getLogger("tornado_proxy")
 
 _NO_HEAD = re.compile(rb"[^!#$%&'*+.^_`|~0-9A-Za-z\r\n-]")  # cannot begin a request, e.g. a TLS handshake
 
-
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
-
 
 State = Literal["idle", "head", "serving", "lingering", "closed"]
 """What a connection does.
@@ -105,14 +93,14 @@ class Connection(ClientConnection):
         """Waits for a request."""
         super().connection_made(transport)
         assert self._transport is not None
-        self._transport.set_write_buffer_limits(MOST_UNSENT)
+        self._transport.set_write_buffer_limits(limits.MOST_UNSENT)
         self._set_deadline(self._limits.idle_timeout)
         self._on_idle(self)
 
     def buffer_updated(self, nbytes: int) -> None:
         """Takes the bytes that were read."""
         if self._state == "lingering":
-            self._deadline = min(self._loop.time() + LINGER_IDLE, self._linger_until)
+            self._deadline = min(self._loop.time() + limits.LINGER_IDLE, self._linger_until)
             return
         data, stream = self._buffer[:nbytes], self._stream
         delegate = None if stream is None or self._received or self._taking is not None else stream.delegate
@@ -131,7 +119,7 @@ class Connection(ClientConnection):
             return False
         if not self._half_closed:
             self._half_closed = True
-            self._loop.call_later(DEPARTURE_CHECK, self._look_for_departure)
+            self._loop.call_later(limits.DEPARTURE_CHECK, self._look_for_departure)
             self._advance()
         return not self._transport.is_closing()
 
@@ -173,7 +161,7 @@ class Connection(ClientConnection):
                     goes_on = self._read_body(stream)
                 else:
                     goes_on = False
-                    if len(self._received) > MOST_AHEAD:
+                    if len(self._received) > limits.MOST_AHEAD:
                         self._pause_reading()
                 if not goes_on:
                     if self._half_closed and (stream is None or stream.reading == "body"):
@@ -211,7 +199,7 @@ class Connection(ClientConnection):
         self._stream = stream = Http1Stream(self, parser, mistake)
         until_taken = stream.begin(self._application, line, fields)
         if stream.reading == "body":
-            self._limit_reads(LARGEST_READ_OF_BODY)
+            self._limit_reads(limits.LARGEST_READ_OF_BODY)
             self._await(until_taken)
         elif stream.reading == "done":
             stream.end_body()
@@ -251,7 +239,7 @@ class Connection(ClientConnection):
         if not self._probed and is_unanswered:
             self._probed = True
             self.write(_CONTINUE)  # any client of HTTP/1.1 must expect it (RFC 9110 15.2)
-        self._loop.call_later(DEPARTURE_CHECK, self._look_for_departure)
+        self._loop.call_later(limits.DEPARTURE_CHECK, self._look_for_departure)
 
     # Answers.
 
@@ -271,7 +259,7 @@ class Connection(ClientConnection):
 
     def until_writable(self) -> Future[None]:
         """Returns a future that is done when the client has read enough for more."""
-        if self._in_turn < MOST_A_TURN:
+        if self._in_turn < limits.MOST_A_TURN:
             return self._writable
         self._in_turn = 0
         if self._writable.done() and self.peer.scheme == "https":
@@ -285,8 +273,8 @@ class Connection(ClientConnection):
         if stream is not self._stream:
             return
         self._stream = None
-        if len(self._buffer) != READ_OF_CLIENT:
-            self._limit_reads(READ_OF_CLIENT)
+        if len(self._buffer) != limits.READ_OF_CLIENT:
+            self._limit_reads(limits.READ_OF_CLIENT)
         if stream.reading != "done":
             # In the next turn: the application is in the middle of finishing.
             self._loop.call_soon(stream.break_off, stream.mistake or ClientDisconnected("the rest was not read"))
@@ -317,8 +305,8 @@ class Connection(ClientConnection):
         except OSError:  # the client has reset the connection, which asyncio has yet to read
             transport.abort()
             return
-        self._linger_until = self._loop.time() + LINGER_TOTAL
-        waiting = LINGER_IDLE if has_unread else LINGER_DONE
+        self._linger_until = self._loop.time() + limits.LINGER_TOTAL
+        waiting = limits.LINGER_IDLE if has_unread else limits.LINGER_DONE
         self._set_deadline(self._limits.send_timeout if transport.get_write_buffer_size() else waiting)
         self._resume_reading()
 

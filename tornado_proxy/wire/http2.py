@@ -21,18 +21,10 @@ from tornado.httputil import HTTPServerConnectionDelegate
 from tornado_proxy.config.server import Limits
 from tornado_proxy.routing.request import RequestError
 from tornado_proxy.semantics.request import Origin
+from tornado_proxy.wire import limits
 from tornado_proxy.wire.http2_frames import LAST_STREAM, ConnectionBroken, FrameReader, Protocol, Purse
 from tornado_proxy.wire.http2_stream import Head, Http2Stream, StreamConnection, check_trailers, read_head, stand_in
 from tornado_proxy.wire.incoming import TOO_SLOW, ClientDisconnected, MalformedMessage
-from tornado_proxy.wire.limits import (
-    BYTES_A_TURN,
-    FRAMES_A_TURN,
-    LARGEST_FRAME,
-    LEAVE_AFTER,
-    LINGER_HTTP2,
-    MOST_STREAMS,
-    PRICE_OF_REFUSAL,
-)
 from tornado_proxy.wire.stream import NEVER, Notify
 
 _LOG = logging.getLogger("tornado_proxy")
@@ -80,7 +72,7 @@ class Http2Connection(StreamConnection):
         """Tells the client to make further requests elsewhere, and serves what is on its way (RFC 9113 6.8)."""
         if not self._is_leaving and not self._is_over:
             self._go_away(LAST_STREAM)
-            self._loop.call_later(LEAVE_AFTER, self.close_if_idle)
+            self._loop.call_later(limits.LEAVE_AFTER, self.close_if_idle)
 
     def close_if_idle(self) -> None:
         """Takes no further request, and closes after the last one."""
@@ -104,7 +96,7 @@ class Http2Connection(StreamConnection):
         """Sends the settings, and waits for a request."""
         super().connection_made(transport)
         assert self._transport is not None
-        self._transport.set_write_buffer_limits(BYTES_A_TURN)
+        self._transport.set_write_buffer_limits(limits.BYTES_A_TURN)
         self._wait(Deadline.REQUEST, self._limits.idle_timeout)
         self._on_idle(self)
         self._flush()
@@ -150,7 +142,7 @@ class Http2Connection(StreamConnection):
         """Processes the received frames, some at a time."""
         self._has_more = False
         try:
-            for _ in range(FRAMES_A_TURN):
+            for _ in range(limits.FRAMES_A_TURN):
                 if self._is_over or self._is_full or not self._process():
                     break
             else:
@@ -206,8 +198,8 @@ class Http2Connection(StreamConnection):
 
     def _start(self, number: int, *, has_body: bool) -> None:
         raw = self._h2.fields_of_head()
-        if number > self._last_stream or len(self._streams) >= MOST_STREAMS:
-            self._purse.pay(PRICE_OF_REFUSAL)
+        if number > self._last_stream or len(self._streams) >= limits.MOST_STREAMS:
+            self._purse.pay(limits.PRICE_OF_REFUSAL)
             self._h2.reset_stream(number, ErrorCodes.REFUSED_STREAM)
             return
         mistake: RequestError | None = None
@@ -215,7 +207,7 @@ class Http2Connection(StreamConnection):
         try:
             head = read_head(raw, self._limits.max_header_size, has_body=has_body)
         except RequestError as error:
-            self._purse.pay(PRICE_OF_REFUSAL)
+            self._purse.pay(limits.PRICE_OF_REFUSAL)
             mistake, head = error.with_traceback(None), stand_in(raw, has_body=has_body)
         self._deadlines.pop(Deadline.REQUEST, None)
         self._streams[number] = stream = Http2Stream(self, number, head, mistake)
@@ -239,7 +231,7 @@ class Http2Connection(StreamConnection):
     def send(self, stream: Http2Stream) -> None:
         """Sends what the client takes of an answer, and ends the stream after its last piece."""
         if stream not in self._waiting:
-            while self._pending < BYTES_A_TURN and self._send_frame(stream):
+            while self._pending < limits.BYTES_A_TURN and self._send_frame(stream):
                 pass
             self._settle(stream)
         self._flush_soon()
@@ -279,7 +271,7 @@ class Http2Connection(StreamConnection):
         """Sends one frame of an answer; returns whether the client takes one."""
         if self._is_full or self._is_over or not stream.is_waiting:
             return False
-        room = min(self._h2.local_flow_control_window(stream.number), LARGEST_FRAME)
+        room = min(self._h2.local_flow_control_window(stream.number), limits.LARGEST_FRAME)
         if room <= 0:
             return False
         piece = stream.take(room)
@@ -305,8 +297,8 @@ class Http2Connection(StreamConnection):
             if stream.has_ended and not stream.is_read and stream.is_open:
                 # A client that is still sending its request has the time to read the answer.
                 self._break_off_soon(stream)
-                stream.deadline = self._loop.time() + LINGER_HTTP2
-                self._look_within(LINGER_HTTP2)
+                stream.deadline = self._loop.time() + limits.LINGER_HTTP2
+                self._look_within(limits.LINGER_HTTP2)
             else:
                 self.end(stream)
         stream.wake()
@@ -320,7 +312,7 @@ class Http2Connection(StreamConnection):
     def _send_all(self) -> None:
         """Sends frames of all streams in turn, as long as the client takes them."""
         has_sent = True
-        while has_sent and self._pending < BYTES_A_TURN:
+        while has_sent and self._pending < limits.BYTES_A_TURN:
             has_sent = False
             for stream in tuple(self._waiting):
                 if self._send_frame(stream):
@@ -337,7 +329,7 @@ class Http2Connection(StreamConnection):
 
     def _flush(self) -> None:
         self._is_flushing = False
-        has_more, self._pending = self._pending >= BYTES_A_TURN, 0
+        has_more, self._pending = self._pending >= limits.BYTES_A_TURN, 0
         self._write(self._h2.data_to_send())
         if has_more and self._waiting and not self._is_full:
             self._loop.call_soon(self._send_all)
@@ -379,7 +371,7 @@ class Http2Connection(StreamConnection):
             self._transport.close()
             self._wait(Deadline.END, self._limits.send_timeout)
         else:
-            self._wait(Deadline.END, LINGER_HTTP2)
+            self._wait(Deadline.END, limits.LINGER_HTTP2)
 
     def _wait(self, kind: Deadline, seconds: float) -> None:
         self._deadlines[kind] = self._loop.time() + seconds

@@ -25,27 +25,14 @@ from hyperframe.frame import (
     SettingsFrame,
 )
 
-from tornado_proxy.wire.limits import (
-    BYTES_PER_COIN,
-    HEAD_TABLE,
-    LARGEST_BLOCK,
-    LARGEST_FRAME,
-    MOST_STREAMS,
-    PER_ANSWER,
-    PURSE,
-    REFILL,
-    STREAM_WINDOW,
-    WINDOW,
-)
+from tornado_proxy.wire import limits
 
 LAST_STREAM = 2**31 - 1
-
 
 _PREFACE = 24  # bytes (RFC 9113 3.4)
 _FRAME_HEAD = 9  # bytes (RFC 9113 4.1)
 _END_STREAM = 0x01
 _END_HEADERS = 0x04
-
 
 _EXPENSIVE = {RstStreamFrame.type: 5, SettingsFrame.type: 5}  # the price of any other frame that is not free is 1
 _FREE = frozenset({DataFrame.type, HeadersFrame.type, GoAwayFrame.type})
@@ -64,13 +51,13 @@ class Purse:
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
-        self._left: float = PURSE
+        self._left: float = limits.PURSE
         self._paid_at = clock()
 
     def pay(self, price: int) -> None:
         """Takes a price; raises `ConnectionBroken` if there is too little."""
         now = self._clock()
-        self._add((now - self._paid_at) * REFILL)
+        self._add((now - self._paid_at) * limits.REFILL)
         self._paid_at = now
         self._left -= price
         if self._left < 0:
@@ -78,10 +65,10 @@ class Purse:
 
     def earn(self, sent: int, answers: int = 0) -> None:
         """Adds what the client is owed for bytes and answers that it took."""
-        self._add(sent / BYTES_PER_COIN + answers * PER_ANSWER)
+        self._add(sent / limits.BYTES_PER_COIN + answers * limits.PER_ANSWER)
 
     def _add(self, amount: float) -> None:
-        self._left = min(PURSE, self._left + amount)
+        self._left = min(limits.PURSE, self._left + amount)
 
 
 class FrameReader:
@@ -89,7 +76,7 @@ class FrameReader:
 
     def __init__(self, received: bytearray, limit: int, purse: Purse) -> None:
         self._received = received
-        self._largest_block = min(2 * limit, LARGEST_BLOCK)
+        self._largest_block = min(2 * limit, limits.LARGEST_BLOCK)
         self._purse = purse
         self._has_begun = False  # whether the preface has arrived
         self._block = 0  # bytes of a head whose rest has yet to arrive
@@ -120,7 +107,7 @@ class FrameReader:
             if len(received) < _FRAME_HEAD:
                 return None
             size = _FRAME_HEAD + int.from_bytes(received[:3], "big")
-            if size > _FRAME_HEAD + LARGEST_FRAME:
+            if size > _FRAME_HEAD + limits.LARGEST_FRAME:
                 raise ConnectionBroken(ErrorCodes.FRAME_SIZE_ERROR)
         if len(received) < size:
             return None
@@ -171,7 +158,7 @@ class _Encoder(Encoder):
 
     @header_table_size.setter
     def header_table_size(self, size: int) -> None:
-        size = min(size, HEAD_TABLE)
+        size = min(size, limits.HEAD_TABLE)
         if self.table_size_changes or size != self.header_table.maxsize:
             self.table_size_changes = sorted({size, min([size, *self.table_size_changes])})
             self.header_table.maxsize = size
@@ -197,8 +184,8 @@ class Protocol(H2Connection):
             )
         )
         values = {
-            SettingCodes.MAX_CONCURRENT_STREAMS: MOST_STREAMS,
-            SettingCodes.INITIAL_WINDOW_SIZE: STREAM_WINDOW,
+            SettingCodes.MAX_CONCURRENT_STREAMS: limits.MOST_STREAMS,
+            SettingCodes.INITIAL_WINDOW_SIZE: limits.STREAM_WINDOW,
             SettingCodes.MAX_HEADER_LIST_SIZE: limit,
         }
         self.local_settings = Settings(client=False, initial_values=values)
@@ -206,7 +193,7 @@ class Protocol(H2Connection):
         self.decoder = _Decoder(2 * limit)
         self.encoder = _Encoder()
         self.initiate_connection()
-        self.increment_flow_control_window(WINDOW - self.inbound_flow_control_window)
+        self.increment_flow_control_window(limits.WINDOW - self.inbound_flow_control_window)
         # h2 would end the connection of a client that opens more streams before it has read how many there may be.
         self.local_settings.max_concurrent_streams = LAST_STREAM
         self.local_settings.acknowledge()

@@ -37,7 +37,6 @@ from tornado_proxy.wire.stream import NEVER, STAND_IN, ClientConnection, Stream
 
 RawFields = Sequence[tuple[bytes, bytes]]
 
-
 _VERSION = "HTTP/2.0"
 _PSEUDO = frozenset({b":method", b":scheme", b":authority", b":path"})
 _METHOD = re.compile(TOKEN.encode())

@@ -16,14 +16,7 @@ from typing import AnyStr
 from tornado.httputil import HTTPHeaders, RequestStartLine
 
 from tornado_proxy.routing.request import RequestError
-from tornado_proxy.wire.limits import (
-    HEADER_NAMES_KEPT,
-    LEAST_RATE,
-    LONGEST_CHUNK_LINE,
-    LONGEST_NAME_KEPT,
-    LONGEST_TRAILERS,
-    MOST_HEADERS,
-)
+from tornado_proxy.wire import limits
 
 # RFC 9112 3; `routing.request.read_address` decides which targets are valid.
 TOKEN = r"[!#$%&'*+.^_`|~0-9A-Za-z-]++"  # noqa: S105 - a grammar rule, no secret
@@ -47,23 +40,21 @@ _CUT_CHUNK = rb"[0-9A-Fa-f]{0,16}(?:;[^\r\n]*+)?\r?"  # what may still become th
 _FIRST = (re.compile(_CHUNK), re.compile(_CUT_CHUNK))
 _NEXT = (re.compile(rb"\r\n%b" % _CHUNK), re.compile(rb"\r?|\r\n%b" % _CUT_CHUNK))
 
-
-TOO_SLOW = f"the client read less than {LEAST_RATE} bytes a second"
-
+TOO_SLOW = f"the client read less than {limits.LEAST_RATE} bytes a second"
 
 Pairs = tuple[tuple[str, str], ...]
 
 
 def spelt(name: str) -> str:
     """Returns the name of a header as it is usually spelt: each word with a capital."""
-    return _kept(name) if len(name) <= LONGEST_NAME_KEPT else _capitalized(name)
+    return _kept(name) if len(name) <= limits.LONGEST_NAME_KEPT else _capitalized(name)
 
 
 def _capitalized(name: str) -> str:
     return "-".join([word.capitalize() for word in name.split("-")])
 
 
-_kept = lru_cache(HEADER_NAMES_KEPT)(_capitalized)
+_kept = lru_cache(limits.HEADER_NAMES_KEPT)(_capitalized)
 
 
 class Fields(HTTPHeaders):
@@ -220,7 +211,7 @@ class MessageParser:
         whole, cut = self._chunk
         line = whole.match(received, at)
         if line is None:
-            if len(received) - at > LONGEST_CHUNK_LINE:
+            if len(received) - at > limits.LONGEST_CHUNK_LINE:
                 raise MalformedMessage("the line of a chunk is malformed or too long")
             if not cut.fullmatch(received, at):
                 raise MalformedMessage("the line of a chunk is malformed")
@@ -233,7 +224,7 @@ class MessageParser:
         """Takes the trailers, which are dropped, as RFC 9110 6.5.1 allows."""
         end = 0 if received.startswith(b"\r\n") else received.find(b"\r\n\r\n") + 2
         if end == 1:
-            if len(received) > LONGEST_TRAILERS:
+            if len(received) > limits.LONGEST_TRAILERS:
                 raise MalformedMessage("the trailers are too long")
             return
         _read_lines(bytes(received[:end]), _RAW_FIELD, _RAW_FIELDS)
@@ -344,8 +335,8 @@ def _read_lines(lines: AnyStr, field: re.Pattern[AnyStr], fields: re.Pattern[Any
     if not fields.fullmatch(lines):
         raise MalformedMessage(_defect(lines))
     headers: list[tuple[AnyStr, AnyStr]] = field.findall(lines)
-    if len(headers) > MOST_HEADERS:
-        raise HeadTooLarge(f"more than {MOST_HEADERS} headers")
+    if len(headers) > limits.MOST_HEADERS:
+        raise HeadTooLarge(f"more than {limits.MOST_HEADERS} headers")
     return headers
 
 

@@ -95,7 +95,8 @@ FEWEST_CLIENTS = 4
 YOUNG_FOR = 1.0
 """Seconds of opening, or without a request, after which a connection may give way to another."""
 UNSENT_IN_KERNEL = 128 * 1024
-"""Bytes of an answer that the kernel keeps before it sends them (tcp(7)); its default is megabytes."""
+"""Bytes of an answer that the kernel keeps before it sends them (tcp(7)); its default is megabytes,
+which thousands of slow clients would take from S3 and from the memory of all."""
 
 NEXT_ADDRESS_AFTER = 0.25
 """Seconds after which the next address of a name is tried (RFC 8305 5)."""

@@ -35,18 +35,8 @@ from tornado_proxy.semantics.request import (
     read_proxy_header,
     read_proxy_line,
 )
+from tornado_proxy.wire import limits
 from tornado_proxy.wire.connection import Connection
-from tornado_proxy.wire.limits import (
-    ACCEPTED_AT_ONCE,
-    CLOSE_WITHIN,
-    DESCRIPTORS_KEPT_BACK,
-    FEWEST_CLIENTS,
-    LAST_CALL,
-    MOST_OPENING,
-    OPEN_WITHIN,
-    UNSENT_IN_KERNEL,
-    YOUNG_FOR,
-)
 from tornado_proxy.wire.stream import ClientConnection
 
 _LOG = logging.getLogger("tornado_proxy")
@@ -61,11 +51,6 @@ class ConnectionSetup(msgspec.Struct, frozen=True):
     tls: ssl.SSLContext | None = None
     proxied: TrustedProxies = msgspec.field(default_factory=TrustedProxies)
     http2: Callable[..., ClientConnection] | None = None
-
-
-# Bytes that the kernel keeps of an answer before it sends them (tcp(7)); accepted connections inherit it. Its default
-# is megabytes, which thousands of slow clients would take from S3 and from the memory of all.
-_TCP_NOTSENT_LOWAT = 25
 
 
 class Acceptor:
@@ -95,8 +80,8 @@ class Acceptor:
     def add_sockets(self, sockets: Iterable[socket.socket]) -> None:
         """Accepts connections on sockets that listen already and do not block."""
         for each in sockets:
-            with suppress(OSError):  # a Unix socket has no such option
-                each.setsockopt(socket.IPPROTO_TCP, _TCP_NOTSENT_LOWAT, UNSENT_IN_KERNEL)
+            with suppress(OSError):  # a Unix socket has no such option; accepted connections inherit it
+                each.setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, limits.UNSENT_IN_KERNEL)
             self._listening.append(each)
             self._resume(each)
 
@@ -121,7 +106,7 @@ class Acceptor:
             asyncio.get_running_loop().add_reader(listening, self._accept, listening)
 
     def _accept(self, listening: socket.socket) -> None:
-        for number in range(ACCEPTED_AT_ONCE):
+        for number in range(limits.ACCEPTED_AT_ONCE):
             # Only the first one is known to wait.
             if not self._has_room(number == 0):
                 if number:
@@ -156,7 +141,7 @@ def most_connections() -> int:
     if limit == resource.RLIM_INFINITY:
         return sys.maxsize
     opened = sum(1 for _ in os.scandir("/proc/self/fd"))
-    return max((limit - opened - DESCRIPTORS_KEPT_BACK) * 3 // 4, FEWEST_CLIENTS)
+    return max((limit - opened - limits.DESCRIPTORS_KEPT_BACK) * 3 // 4, limits.FEWEST_CLIENTS)
 
 
 class _Negotiated(asyncio.Protocol):
@@ -225,7 +210,7 @@ class HttpServer(HTTPServerConnectionDelegate):
         self.acceptor.stop(leave_queue=leave_queue)
         for each in self._connections:
             each.wind_down()
-        await self._until_gone(min(LAST_CALL, grace))
+        await self._until_gone(min(limits.LAST_CALL, grace))
         for each in tuple(self._connections):
             each.close_if_idle()
         await self._until_gone(grace)
@@ -260,7 +245,7 @@ class HttpServer(HTTPServerConnectionDelegate):
         loop = asyncio.get_running_loop()
         try:
             if peer.address in setup.proxied:
-                async with asyncio.timeout(OPEN_WITHIN):
+                async with asyncio.timeout(limits.OPEN_WITHIN):
                     client = await _client_behind(accepted)
                 connection.peer = replace(peer, address=client or peer.address, is_stand_in=client is None)
             if setup.tls is None:
@@ -270,8 +255,8 @@ class HttpServer(HTTPServerConnectionDelegate):
                     lambda: _Negotiated(partial(self._choose, connection)),
                     accepted,
                     ssl=setup.tls,
-                    ssl_handshake_timeout=OPEN_WITHIN,
-                    ssl_shutdown_timeout=CLOSE_WITHIN,
+                    ssl_handshake_timeout=limits.OPEN_WITHIN,
+                    ssl_shutdown_timeout=limits.CLOSE_WITHIN,
                 )
         except (OSError, NotProxied, TimeoutError) as error:
             _LOG.debug("a connection of %s was not opened: %s", peer.address, error)
@@ -295,11 +280,11 @@ class HttpServer(HTTPServerConnectionDelegate):
     def _has_room(self, makes_room: bool) -> bool:  # noqa: FBT001 - the acceptor's interface
         """Whether another client may connect; `makes_room` closes what has been opening, or idle, longest."""
         is_full = len(self._connections) >= self._most
-        many_opening = len(self._opening) >= min(MOST_OPENING, self._most // 2)
+        many_opening = len(self._opening) >= min(limits.MOST_OPENING, self._most // 2)
         if not makes_room:
             return not is_full and not many_opening
         # A client that has just connected is about to send its request, or in the middle of its handshake.
-        young = asyncio.get_running_loop().time() - YOUNG_FOR
+        young = asyncio.get_running_loop().time() - limits.YOUNG_FOR
         if many_opening:
             task, since = next(iter(self._opening.values()))
             if since > young:

@@ -34,7 +34,6 @@ from tornado_proxy.wire.limits import LARGEST_READ, LEAST_RATE, READ_OF_CLIENT, 
 
 NEVER = inf
 
-
 # Of all connections of a loop: each read is copied out of it before the next one. asyncio would otherwise allocate a
 # buffer for each read, which costs as much as the read. Loops in two threads must not share one. The memory is mapped,
 # so that there is only as much of it as the longest read has filled.
@@ -294,10 +293,8 @@ NO_BODY = Body(0)
 """The body of each request without one; it has ended from the start."""
 NO_BODY.end()
 
-
 STAND_IN = RequestStartLine("GET", "/", "HTTP/1.0")
 """Stands in for a head that cannot be read; the connection ends with its answer. HTTP/1.0 needs no Host."""
-
 
 RequestState = Literal["body", "done", "broken"]
 """How far a request has been read: more is expected, all is there, or what follows cannot be read."""
