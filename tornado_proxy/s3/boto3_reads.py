@@ -15,15 +15,7 @@ from botocore.exceptions import ResponseStreamingError
 from botocore.response import StreamingBody
 
 from tornado_proxy.config.model import Bucket
-from tornado_proxy.s3.answers import (
-    Headers,
-    ListAnswer,
-    ObjectHead,
-    Quirks,
-    check_no_error,
-    object_head,
-    read_listing,
-)
+from tornado_proxy.s3.answers import Headers, ListAnswer, ObjectHead, Quirks, check_no_error, object_head, read_listing
 from tornado_proxy.s3.executor import BlockingCall, Executor, Parameters, ask, current_call
 from tornado_proxy.s3.failures import translated
 from tornado_proxy.s3.limits import READ_OF_THREAD

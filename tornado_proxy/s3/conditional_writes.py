@@ -43,20 +43,6 @@ class Precondition(msgspec.Struct, frozen=True):
     error_class: type[errors.StorageError] = errors.PreconditionFailed
 
 
-def immediate_precondition(write: Write) -> Precondition | None:
-    """Returns the precondition of a write that S3 can evaluate alone; None if the object must be examined first."""
-    match write:
-        case Write(replace=True, conditions=Conditions(if_match=(), if_none_match=(), if_unmodified_since=None)):
-            return Precondition()
-        case Write(replace=False, conditions=Conditions(if_match=(), if_none_match=(), if_unmodified_since=None)):
-            return Precondition(_NOTHING_THERE, errors.ObjectExists)
-        case Write(conditions=Conditions(if_match=(), if_none_match=("*",), if_unmodified_since=None)):
-            return Precondition(_NOTHING_THERE)
-        case Write(replace=True, conditions=Conditions(if_match=(etag,), if_none_match=())) if is_strong(etag):
-            return Precondition({"IfMatch": etag})
-    return None
-
-
 def checked_precondition(write: Write, found: ObjectInfo | None) -> Precondition:
     """Returns the precondition of a write after a HEAD: the object must be unchanged, or still be missing.
 
@@ -96,7 +82,16 @@ class ConditionalWrites:
 
     async def precondition(self, key: ObjectKey, write: Write) -> Precondition:
         """Returns the precondition of a write; raises the error of one that is false if S3 cannot decide it alone."""
-        return immediate_precondition(write) or checked_precondition(write, await self._find(key))
+        match write:
+            case Write(replace=True, conditions=Conditions(if_match=(), if_none_match=(), if_unmodified_since=None)):
+                return Precondition()
+            case Write(replace=False, conditions=Conditions(if_match=(), if_none_match=(), if_unmodified_since=None)):
+                return Precondition(_NOTHING_THERE, errors.ObjectExists)
+            case Write(conditions=Conditions(if_match=(), if_none_match=("*",), if_unmodified_since=None)):
+                return Precondition(_NOTHING_THERE)
+            case Write(replace=True, conditions=Conditions(if_match=(etag,), if_none_match=())) if is_strong(etag):
+                return Precondition({"IfMatch": etag})
+        return checked_precondition(write, await self._find(key))
 
     async def check(self, key: ObjectKey, precondition: Precondition, described: Parameters, *, in_parts: bool) -> None:
         """Raises `ConditionIgnored` if the write needs an S3 that heeds its condition, and this one does not.

@@ -94,7 +94,8 @@ class BlockingCall(Generic[T]):
             if left > 0:
                 timer = loop.call_later(min(left, within), look)
             else:
-                self.end(f"S3 did not answer within {within:g} s")
+                with suppress(InvalidStateError):  # it has just ended
+                    self.outcome.set_exception(TimedOut(f"S3 did not answer within {within:g} s"))
 
         timer = loop.call_soon(look)
         try:
@@ -106,11 +107,6 @@ class BlockingCall(Generic[T]):
             timer.cancel()
         note_request_id(self.request_id)
         return result
-
-    def end(self, reason: str) -> None:
-        """Ends the call, whose time is over, with `TimedOut`."""
-        with suppress(InvalidStateError):
-            self.outcome.set_exception(TimedOut(reason))
 
     def _finish(self, settle: Callable[[], None]) -> bool:
         """Sets the outcome and releases the connection; returns False if the outcome was set before."""

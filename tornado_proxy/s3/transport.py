@@ -171,20 +171,20 @@ class Transport:
                 response.content  # noqa: B018 - reads it
         except Exception as error:
             kind = next((known for theirs, known in _KNOWN if isinstance(error, theirs)), exceptions.HTTPClientError)
-            told = self._distrusted(error) if isinstance(error, failures.SSLError) else error
+            told = error
+            if isinstance(error, failures.SSLError):
+                if time.monotonic() >= self._distrusted_at + DISTRUSTED_FOR:
+                    # The next attempt reads whom to trust again: the authority may have been renewed.
+                    self._distrusted_at = time.monotonic()
+                    self.close()
+                    self._managers = {}
+                if "CERTIFICATE_VERIFY_FAILED" in str(error):
+                    told = failures.SSLError(f"{error}; {HOW_TO_TRUST}")
             raise kind(endpoint_url=url, proxy_url=str(manager.proxy).rpartition("@")[2], error=told) from error
         # boto3 would take most pages for internal errors of S3.
         if not request.stream_output and answer.status == HTTPStatus.OK and b"<html" in response.content[:1000].lower():
             raise UpstreamError(NOT_S3)
         return response
-
-    def _distrusted(self, error: failures.SSLError) -> failures.SSLError:
-        """Lets the next attempt read whom to trust again: the authority may have been renewed. Returns what to say."""
-        if time.monotonic() >= self._distrusted_at + DISTRUSTED_FOR:
-            self._distrusted_at = time.monotonic()
-            self.close()
-            self._managers = {}
-        return failures.SSLError(f"{error}; {HOW_TO_TRUST}") if "CERTIFICATE_VERIFY_FAILED" in str(error) else error
 
     def _manager(self, url: str, scheme: str, host: str) -> PoolManager:
         if (found := self._managers.get((scheme, host))) is None:

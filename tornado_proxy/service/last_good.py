@@ -34,10 +34,7 @@ class NoLastGood(Exception):
 
 
 async def keep_each(
-    last_good: LastGood,
-    in_force: Callable[[], Snapshot],
-    changed: asyncio.Event,
-    retry: float = LAST_GOOD_AGAIN_AFTER,
+    last_good: LastGood, in_force: Callable[[], Snapshot], changed: asyncio.Event, retry: float = LAST_GOOD_AGAIN_AFTER
 ) -> None:
     """Keeps each snapshot that is put in force, until cancelled; a failure is tried again."""
     while True:

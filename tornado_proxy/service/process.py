@@ -124,49 +124,23 @@ def inherited_sockets(environment: Mapping[str, str], pid: int) -> dict[str, lis
 
 
 class Notifier(msgspec.Struct, frozen=True):
-    """Sends the states of the service to the manager; `address` is NOTIFY_SOCKET, empty without a manager."""
+    """Tells the service manager of the service (sd_notify(3)); `address` is NOTIFY_SOCKET, empty without a manager."""
 
     address: str = ""
 
-    def ready(self, status: str) -> None:
-        """Reports that the service is ready, or that a reload has ended."""
-        self._send("READY=1", *_status(status))
-
-    def reloading(self) -> None:
-        """Reports the start of a reload; without the time, `Type=notify-reload` would wait for ever."""
-        self._send("RELOADING=1", f"MONOTONIC_USEC={time.monotonic_ns() // 1000}")
-
-    def stopping(self, status: str, within: float) -> None:
-        """Reports the start of the end, and asks for `within` seconds, even if the unit allows less."""
-        self._send("STOPPING=1", f"EXTEND_TIMEOUT_USEC={round(within * 1_000_000)}", *_status(status))
-
-    def status(self, status: str) -> None:
-        """Sets the line that `systemctl status` shows."""
-        self._send(*_status(status))
-
-    def alive(self) -> None:
-        """Feeds the watchdog for another period."""
-        self._send("WATCHDOG=1")
-
-    def _send(self, *fields: str) -> None:
+    def tell(self, *states: str, status: str = "") -> None:
+        """Sends states, and the line that `systemctl status` shows; the service goes on if it cannot."""
         if not self.address:
             return
+        line = " ".join(status.split())
+        if len(line) > limits.LONGEST_STATUS:
+            line = line[: limits.LONGEST_STATUS - 1] + "…"
+        text = "\n".join((*states, f"STATUS={line}") if line else states)
         # A leading `@` stands for the NUL of Linux's abstract namespace.
         address = "\0" + self.address[1:] if self.address.startswith("@") else self.address
-        try:
-            with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as link:
-                link.setblocking(False)  # the event loop must not wait for systemd
-                link.sendto("\n".join(fields).encode(), address)
-        except OSError:
-            # The service goes on without systemd.
-            return
-
-
-def _status(text: str) -> tuple[str, ...]:
-    line = " ".join(text.split())
-    if len(line) > limits.LONGEST_STATUS:
-        line = line[: limits.LONGEST_STATUS - 1] + "…"
-    return (f"STATUS={line}",) if line else ()
+        with suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as link:
+            link.setblocking(False)  # the event loop must not wait for systemd
+            link.sendto(text.encode(), address)
 
 
 def watchdog_period(environment: Mapping[str, str], pid: int) -> float | None:
@@ -243,12 +217,14 @@ class Process:
                 if await self._started(starting):
                     self._begun = True
                     self._launch.announce()
-                    self._launch.notifier.ready(self.reloader.status_line())
+                    self._launch.notifier.tell("READY=1", status=self.reloader.status_line())
                     await self._until_stopped()
             finally:
                 self._begun = False
                 grace = self.serving.configuration.settings.server.grace_period
-                self._launch.notifier.stopping("finishing running requests", grace + limits.GRACE_TO_SPARE)
+                # So many seconds, even if the unit allows less.
+                extended = f"EXTEND_TIMEOUT_USEC={round((grace + limits.GRACE_TO_SPARE) * 1_000_000)}"
+                self._launch.notifier.tell("STOPPING=1", extended, status="finishing running requests")
                 _LOG.info("stopping: running requests have %g s to finish", grace)
                 await self.serving.wind_down(grace)
 
@@ -291,24 +267,24 @@ class Process:
         if self._targets != (targets := self.serving.configuration.settings.targets):
             self._targets = targets
             self._prober.poke()
-        self._launch.notifier.status(self.reloader.status_line())
+        self._launch.notifier.tell(status=self.reloader.status_line())
 
     async def _heed_hang_ups(self) -> None:
         """Reloads on SIGHUP, and reports the end to systemd, for which `systemctl reload` waits."""
         while True:
-            await self._hang_up.wait()
-            self._hang_up.clear()
-            self._launch.notifier.reloading()
+            await comes_within(self._hang_up, None)
+            # Without the time, `Type=notify-reload` would wait for ever.
+            self._launch.notifier.tell("RELOADING=1", f"MONOTONIC_USEC={time.monotonic_ns() // 1000}")
             try:
                 await self.reloader.reload()
             finally:
-                self._launch.notifier.ready(self.reloader.status_line())
+                self._launch.notifier.tell("READY=1", status=self.reloader.status_line())
 
     async def _feed_watchdog(self) -> None:
         period = watchdog_period(os.environ, os.getpid())
         while period is not None:
             if all(self.serving.responsive()):
-                self._launch.notifier.alive()
+                self._launch.notifier.tell("WATCHDOG=1")
             await asyncio.sleep(period / limits.FEEDS_A_PERIOD)
 
 

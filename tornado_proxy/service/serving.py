@@ -65,11 +65,7 @@ class SingleProcess:
     """Serves in this process; raises `Unbuildable`. `spread` gets each object that other caches must drop."""
 
     def __init__(
-        self,
-        configuration: Configuration,
-        *,
-        number: int = 1,
-        spread: Callable[[ObjectWritten], None] | None = None,
+        self, configuration: Configuration, *, number: int = 1, spread: Callable[[ObjectWritten], None] | None = None
     ) -> None:
         settings = configuration.settings
         self.configuration = configuration

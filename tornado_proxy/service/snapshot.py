@@ -190,10 +190,7 @@ class SnapshotReader:
     """
 
     def __init__(
-        self,
-        config: Path,
-        environment: Mapping[str, str],
-        pause: Callable[[float], None] = time.sleep,
+        self, config: Path, environment: Mapping[str, str], pause: Callable[[float], None] = time.sleep
     ) -> None:
         self._config = config
         self._environment = environment

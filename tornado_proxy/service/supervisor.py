@@ -25,17 +25,7 @@ from tornado_proxy.service import limits
 from tornado_proxy.service.building import GenerationBuilder
 from tornado_proxy.service.runtime import CannotServe, flush_logging, guarded, in_background, set_log_level
 from tornado_proxy.service.snapshot import Configuration
-from tornado_proxy.service.worker import (
-    VERSION,
-    Channel,
-    Heartbeat,
-    Hello,
-    Message,
-    Method,
-    Result,
-    Start,
-    WorkerCall,
-)
+from tornado_proxy.service.worker import VERSION, Channel, Heartbeat, Hello, Message, Method, Result, Start, WorkerCall
 from tornado_proxy.telemetry.events import ObjectWritten
 from tornado_proxy.telemetry.exposition import ProcessMetrics, added
 from tornado_proxy.telemetry.metrics import Activity, CountedNames, ProcessReport

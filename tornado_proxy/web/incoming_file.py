@@ -223,11 +223,11 @@ class MultipartForm:
         self._in_file = False
         self._complete = False
         self._headers: dict[bytes, bytes] = {}
-        self._name = self._value = b""
+        self._name, self._value = bytearray(), bytearray()
         callbacks: MultipartCallbacks = {
-            "on_part_begin": self._begin_part,
-            "on_header_field": self._add_to_name,
-            "on_header_value": self._add_to_value,
+            "on_part_begin": self._headers.clear,
+            "on_header_field": lambda data, start, end: self._name.extend(data[start:end]),
+            "on_header_value": lambda data, start, end: self._value.extend(data[start:end]),
             "on_header_end": self._end_header,
             "on_headers_finished": self._end_headers,
             "on_part_data": self._add_data,
@@ -287,26 +287,17 @@ class MultipartForm:
 
     # The callbacks of the parser.
 
-    def _begin_part(self) -> None:
-        self._headers = {}
-        self._in_file = False
-
-    def _add_to_name(self, data: bytes, start: int, end: int) -> None:
-        self._name += data[start:end]
-
-    def _add_to_value(self, data: bytes, start: int, end: int) -> None:
-        self._value += data[start:end]
-
     def _end_header(self) -> None:
-        name = self._name.lower()
+        name, value = bytes(self._name).lower(), bytes(self._value)
         if name in self._headers:
             # What reads the form before this service may take the other one.
             raise MalformedForm(f"the header `{name.decode('latin-1')}` of a part is there twice")
-        if b"\n" in self._value or b"\0" in self._value:
+        if b"\n" in value or b"\0" in value:
             # RFC 9110 5.5. Other readers end the line there, and then the headers at the next line if it is empty.
             raise MalformedForm(f"the header `{name.decode('latin-1')}` of a part has a line feed in it, or a NUL")
-        self._headers[name] = self._value
-        self._name = self._value = b""
+        self._headers[name] = value
+        self._name.clear()
+        self._value.clear()
 
     def _end_headers(self) -> None:
         self._before = b"\n"

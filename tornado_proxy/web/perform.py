@@ -255,11 +255,7 @@ async def _begin(attempt: upload_steps.BeginUpload, context: RequestContext) -> 
     properties = _properties(attempt.key, file, context)
     write = Write(file.content_type, attempt.replace, context.conditions, properties=properties)
     upload = await context.store.begin_upload(attempt.key, write)
-    limits = {
-        "minPartSize": SMALLEST_PART,
-        "maxPartSize": LARGEST_PART,
-        "maxParts": MOST_PARTS,
-    }
+    limits = {"minPartSize": SMALLEST_PART, "maxPartSize": LARGEST_PART, "maxParts": MOST_PARTS}
     return _json({"id": upload, "location": attempt.location, **limits})
 
 

@@ -28,13 +28,7 @@ from tornado_proxy.routing.request import RequestError
 from tornado_proxy.semantics.request import Origin
 from tornado_proxy.wire import limits
 from tornado_proxy.wire.incoming import TOO_SLOW, ClientDisconnected, Fields, RequestParser
-from tornado_proxy.wire.stream import (
-    NEVER,
-    STAND_IN,
-    ClientConnection,
-    Notify,
-    Stream,
-)
+from tornado_proxy.wire.stream import NEVER, STAND_IN, ClientConnection, Notify, Stream
 
 _LOG = logging.getLogger("tornado_proxy")
 

@@ -16,14 +16,7 @@ from h2.events import Event
 from h2.settings import SettingCodes, Settings
 from hpack import Decoder, Encoder
 from hpack.struct import HeaderTuple
-from hyperframe.frame import (
-    ContinuationFrame,
-    DataFrame,
-    GoAwayFrame,
-    HeadersFrame,
-    RstStreamFrame,
-    SettingsFrame,
-)
+from hyperframe.frame import ContinuationFrame, DataFrame, GoAwayFrame, HeadersFrame, RstStreamFrame, SettingsFrame
 
 from tornado_proxy.wire import limits
 

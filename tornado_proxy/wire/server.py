@@ -299,7 +299,7 @@ class HttpServer(HTTPServerConnectionDelegate):
         return True
 
     def _note_idle(self, connection: ClientConnection) -> None:
-        self._idle.setdefault(connection, connection.time())
+        self._idle.setdefault(connection, asyncio.get_running_loop().time())
 
     def _give_up(self, connection: Connection, accepted: socket.socket) -> None:
         accepted.close()

@@ -395,9 +395,10 @@ class ClientConnection(ReadingProtocol):
         self._variables = copy_context()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Notes the certificate of who has connected."""
+        """Notes the certificate of who has connected, verified by the handshake."""
         super().connection_made(transport)
-        self.peer = replace(self.peer, certificate=shown_certificate(transport))
+        secured = transport.get_extra_info("ssl_object")
+        self.peer = replace(self.peer, certificate=_read_certificate(secured.getpeercert() if secured else None))
 
     # What the server asks.
 
@@ -410,10 +411,6 @@ class ClientConnection(ReadingProtocol):
     def close(self) -> None:
         """Closes the connection at once."""
 
-    def time(self) -> float:
-        """Returns the time of the loop in seconds."""
-        return self._loop.time()
-
     # For subclasses.
 
     def _unsent_bytes(self) -> int:
@@ -423,12 +420,6 @@ class ClientConnection(ReadingProtocol):
         """Whether the client has read enough since the last look, `sendTimeout` ago."""
         before, self._unsent = self._unsent, self._unsent_bytes()
         return before - self._unsent >= LEAST_RATE * self._limits.send_timeout
-
-
-def shown_certificate(transport: asyncio.BaseTransport) -> ClientCertificate | None:
-    """Returns the client's certificate of a connection, verified by the handshake."""
-    connection = transport.get_extra_info("ssl_object")
-    return _read_certificate(connection.getpeercert() if connection else None)
 
 
 _NO_ADDRESS = "0.0.0.0"  # noqa: S104 - nothing is bound to it: Tornado has it for a socket without an address

@@ -42,7 +42,9 @@ class CertificateUnusable(Exception):
 
 def make_context(settings: Ssl, *, http2: bool = False) -> ssl.SSLContext:
     """Returns the context of a listener; raises `CertificateUnusable`."""
-    protocols = ["h2", "http/1.1"] if http2 and is_fit_for_http2(settings) else ["http/1.1"]
+    # With older versions and suites, browsers refuse HTTP/2 (RFC 9113 9.2).
+    is_fit = settings.min_version >= "TLSv1.2" and not any("CBC" in name for name in settings.cipher_suites)
+    protocols = ["h2", "http/1.1"] if http2 and is_fit else ["http/1.1"]
     contexts = [(names_of(each), _context(settings, each, protocols)) for each in settings.all_certificates]
     (_, first), *others = contexts
     if others:
@@ -62,11 +64,6 @@ def _choose(
     context = by_name.get(asked) or by_name.get(f"*.{asked.partition('.')[2]}")
     if context is not None:
         connection.context = context
-
-
-def is_fit_for_http2(settings: Ssl) -> bool:
-    """Whether every connection may speak HTTP/2: browsers refuse it with older versions and suites (RFC 9113 9.2)."""
-    return settings.min_version >= "TLSv1.2" and not any("CBC" in name for name in settings.cipher_suites)
 
 
 def _context(settings: Ssl, certificate: Certificate, protocols: list[str]) -> ssl.SSLContext:
