@@ -1,12 +1,14 @@
 """What S3 is asked and sent for the conditions of a write; `test_store_contract` tests the results."""
 
+import asyncio
 from datetime import UTC, datetime
 
 import pytest
-from scripted_s3 import STORED, object_reply, reply, scripted_s3
+from scripted_s3 import STORED, Reply, Then, object_reply, reply, scripted_s3
 from stores import async_chunks, store_at
 
 from tornado_proxy.semantics.conditions import Conditions
+from tornado_proxy.storage.errors import UpstreamError
 from tornado_proxy.storage.store import Write
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
@@ -56,3 +58,12 @@ async def test_another_condition_is_decided_about_the_object_of_a_head(write, fo
             await store.put("a", async_chunks(b"x"), write)
     assert (s3.request_lines()[0], s3.request_lines()[-1]) == ("HEAD /bucket/a", "PUT /bucket/a")
     assert condition in s3.requests[-1].splitlines()
+
+
+async def test_an_upload_does_not_wait_for_the_end_of_a_trial(monkeypatch):
+    """An upload whose trial fails is answered, though S3 does not answer to the removal of its object."""
+    monkeypatch.setattr("tornado_proxy.s3.conditional_writes.ABORT_WITHIN", 0.05)
+    with scripted_s3(reply(500), Reply(b"", Then.SILENCE)) as s3:
+        async with store_at(s3.url, conditional_writes="tried", max_attempts=1) as store, asyncio.timeout(5):
+            with pytest.raises(UpstreamError, match="500"):
+                await store.put("a", async_chunks(b"x"), Write(replace=False))

@@ -295,6 +295,18 @@ async def test_an_upload_over_a_slow_line_is_stored():
     assert time.monotonic() - begun > 3
 
 
+async def test_an_s3_that_stops_reading_an_upload_times_out():
+    """It is as slow as one that does not answer, also while the thread waits to send."""
+    with socket.socket() as server:
+        server.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 8 * KIB)
+        server.bind(("127.0.0.1", 0))
+        server.listen()  # connections wait to be accepted, so that nobody reads
+        url = f"http://127.0.0.1:{server.getsockname()[1]}"
+        async with store_at(url, read_timeout=0.3, timeout=5, max_attempts=1) as store:
+            with pytest.raises(TimedOut, match="PutObject"):
+                await store.put("a", async_chunks(bytes(5 * MIB)), Write())
+
+
 async def test_the_close_of_a_hanging_body_frees_its_thread():
     """A thread that waits for the rest of a body is free for the next request when the body is closed."""
     half = with_ending(object_reply(bytes(MIB)), Then.SILENCE, after=600 * KIB)

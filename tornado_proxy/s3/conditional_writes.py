@@ -16,6 +16,7 @@ import msgspec
 from tornado_proxy.config.model import Bucket
 from tornado_proxy.routing.request import ObjectKey
 from tornado_proxy.s3.executor import Executor, Parameters
+from tornado_proxy.s3.limits import ABORT_WITHIN
 from tornado_proxy.s3.reads import is_strong
 from tornado_proxy.s3.upload import Part, PartBody, Upload, UploadMemory
 from tornado_proxy.semantics.conditions import ANY, Conditions
@@ -168,7 +169,8 @@ class ConditionalWrites:
                 await self._put(key, described, {})  # raises what else S3 refuses
             return f"S3 refuses `{_HEADERS[name]}` of {way} ({error.code})"
         finally:
-            await self._remove(key)
+            removal = asyncio.ensure_future(self._remove(key))
+            await asyncio.wait([removal], timeout=ABORT_WITHIN)
         return f"S3 ignores `{_HEADERS[name]}` of {way}, and could replace a file"
 
     async def _put(self, key: ObjectKey, described: Parameters, condition: Parameters) -> None:

@@ -140,7 +140,8 @@ COMPLETION_WITHIN = 600.0
 """Seconds for the answer to a completion. S3 may take minutes to assemble many parts, and sends white space
 meanwhile (S3 API, "CompleteMultipartUpload")."""
 ABORT_WITHIN = 2.0
-"""Seconds that the answer to a failed upload waits until S3 has removed its parts, which goes on after that."""
+"""Seconds that an upload waits until S3 has removed the parts of a failed one, or the object of a trial; that goes on
+then."""
 PARTS_IN_MEMORY = 2
 """Parts of an upload in memory: both in transit, or the next one is being filled. A third would only be full
 earlier."""

@@ -171,6 +171,8 @@ class Transport:
                 response.content  # noqa: B018 - reads it
         except Exception as error:
             kind = next((known for theirs, known in _KNOWN if isinstance(error, theirs)), exceptions.HTTPClientError)
+            # urllib3 calls the connection aborted when S3 takes no more of a body.
+            kind = exceptions.ReadTimeoutError if any(isinstance(each, TimeoutError) for each in error.args) else kind
             told = error
             if isinstance(error, failures.SSLError):
                 if time.monotonic() >= self._distrusted_at + DISTRUSTED_FOR:
