@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 from urllib.parse import quote
 
 import msgspec
@@ -169,12 +170,7 @@ def plan_early(match: RouteMatch, request: Request) -> Plan:
         return () if is_file or is_directory else (Redirect(_slashed(request)),)
     if f"/{ASSETS_AT}" in request.path:
         return (_OURS,)
-    if request.method == "PUT":
-        return _early_upload(match, request, is_file=is_file)
-    if "upload" in request.parameters:
-        # S3 aborts an upload by a DELETE; here that would delete the file that the upload is for.
-        return (_STEP_OF_REMOVAL,)
-    return () if is_file else (_WHOLE_DIRECTORY,)
+    return _CHANGES[request.method].early(match, request, is_file)
 
 
 def plan_object(match: RouteMatch, request: Request, path: RequestPath, key: Key) -> Plan:
@@ -183,11 +179,7 @@ def plan_object(match: RouteMatch, request: Request, path: RequestPath, key: Key
         return _plan_read(match, request, key)
     if key.endswith("/"):
         return (Refuse(403, _BECAME_A_DIRECTORY),)
-    target = match.site.target
-    stored_at = object_key(target.bucket, key)
-    if request.method == "PUT":
-        return _plan_upload(target.actions.put, request, path, stored_at)
-    return (Remove(stored_at),)
+    return _CHANGES[request.method].plan(match, request, path, object_key(match.site.target.bucket, key))
 
 
 def _plan_read(match: RouteMatch, request: Request, key: Key) -> Plan:
@@ -205,7 +197,7 @@ def _plan_read(match: RouteMatch, request: Request, key: Key) -> Plan:
     return (opening, Redirect(_slashed(request), below, (RequestPath(f"{request.path}/"),)), _NO_OBJECT)
 
 
-def _early_upload(match: RouteMatch, request: Request, *, is_file: bool) -> Plan:
+def _early_upload(match: RouteMatch, request: Request, is_file: bool) -> Plan:  # noqa: FBT001 - as `_Change` has it
     put, named = match.site.target.actions.put, request.parameters.get("upload")
     if named == "direct" and not put.direct_uploads:
         return (_NOT_DIRECT,)
@@ -216,7 +208,8 @@ def _early_upload(match: RouteMatch, request: Request, *, is_file: bool) -> Plan
     return () if put.raw_uploads and is_file else (_NO_SLASH,)
 
 
-def _plan_upload(put: PutAction, request: Request, path: RequestPath, key: ObjectKey) -> Plan:
+def _plan_upload(match: RouteMatch, request: Request, path: RequestPath, key: ObjectKey) -> Plan:
+    put: PutAction = match.site.target.actions.put
     location = path_reference(request.public(path))
     if (named := request.parameters.get("upload")) is None:
         return (Receive(key, location, put.allow_override, put.max_size),)
@@ -226,6 +219,27 @@ def _plan_upload(put: PutAction, request: Request, path: RequestPath, key: Objec
         return (_NAMED_BY_S3,)
     most = min(put.max_size or LARGEST_FORM, LARGEST_FORM)
     return (OfferForm(key, location, most, put.direct_upload_expiration),)
+
+
+def _early_removal(_match: RouteMatch, request: Request, is_file: bool) -> Plan:  # noqa: FBT001 - as `_Change` has it
+    if "upload" in request.parameters:
+        # S3 aborts an upload by a DELETE; here that would delete the file that the upload is for.
+        return (_STEP_OF_REMOVAL,)
+    return () if is_file else (_WHOLE_DIRECTORY,)
+
+
+def _plan_removal(_match: RouteMatch, _request: Request, _path: RequestPath, key: ObjectKey) -> Plan:
+    return (Remove(key),)
+
+
+class _Change(NamedTuple):
+    """How the requests of a method that changes a bucket are planned: before the rules, and with the rewritten key."""
+
+    early: Callable[[RouteMatch, Request, bool], Plan]
+    plan: Callable[[RouteMatch, Request, RequestPath, ObjectKey], Plan]
+
+
+_CHANGES = {"PUT": _Change(_early_upload, _plan_upload), "DELETE": _Change(_early_removal, _plan_removal)}
 
 
 def _browse(match: RouteMatch, request: Request, key: Key) -> Plan:
