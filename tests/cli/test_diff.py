@@ -116,6 +116,27 @@ def test_the_files_of_a_configuration_come_from_its_revision(command, repository
     assert "configuration:" not in result.out
 
 
+@pytest.mark.parametrize("old", ["HEAD:deploy/lists.rules", "HEAD:./deploy/lists.rules", "HEAD:lists.rules", "HEAD"])
+@pytest.mark.parametrize("list_name", ["moved.txt", "../deploy/moved.txt", "../shared/moved.txt"])
+def test_the_lists_of_rules_come_from_their_revision(command, repository, old, list_name):
+    """Beside the rules, above them, or at the root."""
+    new = "lists.rules" if old == "HEAD:lists.rules" else "deploy/lists.rules"
+    name = list_name.removeprefix("../") if new == "lists.rules" else list_name
+    Path(new).write_text(f'target site {{ redirects "{name}" }}\n')
+    lists = [Path(each, "moved.txt") for each in (".", "deploy", "shared")]
+    for each in lists:
+        each.write_text("/a /committed\n")
+    _commit()
+    for each in lists:
+        each.write_text("/a /edited\n")
+    result = command("diff", old, new, "--requests", "paths")
+    assert (result.status, result.err) == (1, "")
+    assert "  /a\n  - (redirect 302 /committed)\n  + (redirect 302 /edited)\n" in result.out
+    for each in lists:
+        each.unlink()
+    assert "cannot be read: No such file or directory" in command("diff", old, new, "--requests", "paths").err
+
+
 def test_a_configuration_at_the_root_of_a_revision(command, repository, monkeypatch):
     """Its relative paths begin there."""
     Path("proxy.yaml").write_text("rules: deploy/rules\ntargets: {site: {bucket: {name: b}}}\n")

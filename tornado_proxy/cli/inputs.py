@@ -26,6 +26,7 @@ from tornado_proxy.config.secrets import unresolved
 from tornado_proxy.config.values import InvalidValue, enumeration
 from tornado_proxy.routing.mounts import Site, sites
 from tornado_proxy.rules.diagnostic import Diagnostic, errors, read_file
+from tornado_proxy.rules.lists import from_disk
 from tornado_proxy.rules.loading import (
     HelperTexts,
     Read,
@@ -179,7 +180,15 @@ def compiled(read: Read, helpers: HelperTexts = no_helpers) -> LoadedRules:
     """Compiles files; raises `CommandError` if one could not be read or has an error."""
     if read.diagnostics:
         raise CommandError(diagnostics=read.diagnostics)
-    loaded = compile_rule_files(read.files, None, helpers)
+    revision = next((file.name.partition(":")[0] for file in read.files if is_in_revision(file.name)), None)
+
+    def list_file(path: str) -> bytes:
+        """Reads a list where the rules are that name it; its path may have lost the revision on its way up."""
+        if revision is None or Path(path).is_absolute():
+            return from_disk(path)
+        return read_content(Path(path if is_in_revision(path) else f"{revision}:{path}"))
+
+    loaded = compile_rule_files(read.files, None, helpers, list_file)
     raise_errors(loaded.diagnostics)
     return loaded
 
