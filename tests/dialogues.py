@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
 
-from serving import RAW_UPLOADS, Client, serve
+from serving import WRITABLE, Client, serve
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ async def hold(dialogue: Dialogue) -> None:
     """Plays the client of a dialogue, and checks what it gets."""
     objects = dict(each.split("=") for each in filter(None, dialogue.options.get("objects", "").split(", ")))
     files = {key: body.encode() for key, body in objects.items()}
-    async with serve(files, actions=RAW_UPLOADS) as site:
+    async with serve(files, actions=WRITABLE) as site:
         steps = [*dialogue.steps]
         while steps:
             async with site.connect() as client:

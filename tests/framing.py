@@ -11,7 +11,7 @@ from typing import NamedTuple
 import h11
 from hypothesis import strategies as st
 from memory_store import MemoryStore
-from serving import RAW_UPLOADS, Serving, serve
+from serving import WRITABLE, Serving, serve
 
 from tornado_proxy.telemetry.events import Served
 
@@ -209,7 +209,7 @@ class _Writes(MemoryStore):
 async def reader() -> AsyncIterator[Reader]:
     """Runs the service with uploads of any name and removals."""
     store = _Writes()
-    async with serve(store, actions=RAW_UPLOADS) as site:
+    async with serve(store, actions=WRITABLE) as site:
         yield Reader(site, store)
 
 

@@ -36,8 +36,9 @@ from tornado_proxy.wire.server import HttpServer
 BOUNDARY = "form-boundary-7c1d"
 PAGES = Pages()
 EVERYTHING = Actions(put=PutAction(enabled=True), delete=DeleteAction(enabled=True))
-RAW_UPLOADS = structs.replace(EVERYTHING, put=PutAction(enabled=True, allow_override=True, raw_uploads=True))
-"""As `EVERYTHING`; a request's body may be a file, also one that replaces another."""
+_ANY_UPLOAD = PutAction(enabled=True, allow_override=True, raw_uploads=True, direct_uploads=True)
+WRITABLE = structs.replace(EVERYTHING, put=_ANY_UPLOAD)
+"""As `EVERYTHING`, by each way to upload, also a file that replaces another."""
 
 
 @dataclass(frozen=True)

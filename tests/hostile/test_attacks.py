@@ -14,8 +14,9 @@ import pytest
 import serving
 from front_proxy import ANN, BOB, FRONT
 from memory_store import MemoryStore
+from msgspec import structs
 from quirky_s3 import quirky_s3
-from serving import FORM_TYPE, TornadoServer, form, part, serve
+from serving import FORM_TYPE, WRITABLE, TornadoServer, form, part, serve
 from stores import read_object, store_at
 
 from tornado_proxy.config.actions import Actions, DeleteAction, GetAction, PutAction
@@ -213,11 +214,7 @@ async def test_no_path_leads_past_the_access_rules():
             assert SECRET not in answer.body, path
 
 
-ISOLATED = Actions(
-    get=GetAction(user_isolation=True),
-    put=PutAction(enabled=True, allow_override=True, raw_uploads=True, direct_uploads=True),
-    delete=DeleteAction(enabled=True),
-)
+ISOLATED = structs.replace(WRITABLE, get=GetAction(user_isolation=True))
 ALL_METHODS = [Resource("/**", ("GET", "PUT", "DELETE"), provider="front")]
 
 

@@ -9,9 +9,9 @@ import pytest
 from front_proxy import ANN, BOB, FRONT
 from memory_store import MemoryStore
 from msgspec import structs
-from serving import RAW_UPLOADS, part, serve
+from serving import WRITABLE, part, serve
 
-from tornado_proxy.config.actions import Actions, GetAction, PutAction
+from tornado_proxy.config.actions import GetAction
 from tornado_proxy.config.model import ArchiveOptions, Bucket, ListingOptions, Mount, ObjectCache, Target
 from tornado_proxy.config.providers import OpaServer, Resource
 from tornado_proxy.config.values import GuardedUrl
@@ -117,7 +117,7 @@ async def _body(store, key):
 async def test_no_spelling_leads_past_the_resources(name):
     """A path is decided as it was sent, and as the store reads it: both must let it pass."""
     store = _store(name)
-    settings = {"resources": [CLOSED, OPEN], "actions": RAW_UPLOADS, "bucket": Bucket("b", folding=FOLDING[name])}
+    settings = {"resources": [CLOSED, OPEN], "actions": WRITABLE, "bucket": Bucket("b", folding=FOLDING[name])}
     async with serve(store, **settings, **FRONT) as site:
         assert (await site.request("GET", "/Private/%C3%A9", ANN)).body == SECRET
         await _check_closed(site, name)
@@ -132,8 +132,7 @@ async def test_no_spelling_leads_past_the_resources(name):
 @pytest.mark.parametrize("name", STORES)
 async def test_no_way_to_write_leads_past_the_resources(name):
     """Neither an upload in parts nor a form for S3 is begun at a spelling of a closed path."""
-    put = PutAction(enabled=True, allow_override=True, raw_uploads=True, direct_uploads=True)
-    settings = {"resources": [CLOSED, OPEN], "actions": Actions(put=put), "bucket": Bucket("b", folding=FOLDING[name])}
+    settings = {"resources": [CLOSED, OPEN], "actions": WRITABLE, "bucket": Bucket("b", folding=FOLDING[name])}
     async with serve(_store(name), **settings, **FRONT) as site:
         for query in ("upload=start&size=1", "upload=direct"):
             assert (await site.request("PUT", f"/Private/%C3%A9?{query}", ANN)).status == 200
@@ -164,9 +163,9 @@ async def test_no_view_shows_what_is_closed_at_another_spelling(name):
 async def test_no_spelling_leads_past_a_nested_mount(name):
     """What another target is mounted over is reached by the other target only, in whatever spelling."""
     nobodys = Resource("/Private/**", METHODS)
-    nested = Target("nested", Mount("", ("/Private/",)), Bucket("other"), RAW_UPLOADS, (nobodys,))
+    nested = Target("nested", Mount("", ("/Private/",)), Bucket("other"), WRITABLE, (nobodys,))
     bucket = Bucket("b", folding=FOLDING[name])
-    async with serve(_store(name), others=[nested], actions=RAW_UPLOADS, bucket=bucket, **FRONT) as site:
+    async with serve(_store(name), others=[nested], actions=WRITABLE, bucket=bucket, **FRONT) as site:
         await _check_closed(site, name)
         await _check_closed(site, name, ANN)
         for listing in ("/?format=json", "//?format=json", "/?format=zip", "//?format=zip"):
@@ -210,7 +209,7 @@ async def test_no_spelling_leads_out_of_a_users_directory(name):
     """Not by a path, by a rewrite that inserts what was sent, or by a user's own name."""
     store = _store(name, "ann/é")
     settings = {
-        "actions": structs.replace(RAW_UPLOADS, get=GetAction(user_isolation=True)),
+        "actions": structs.replace(WRITABLE, get=GetAction(user_isolation=True)),
         "resources": [Resource("/**", METHODS, provider="front")],
         "bucket": Bucket("b", folding=FOLDING[name]),
         "rules": "rewrite `^/(?P<user>[^/]+)/by-header/` -> jinja `/{{ groups.user }}/{{ request.headers['x-there'] }}`",
@@ -239,7 +238,7 @@ async def test_no_name_of_a_file_leads_past_the_resources():
     store = _store("backslashes")
     settings = {
         "resources": [CLOSED, OPEN],
-        "actions": RAW_UPLOADS,
+        "actions": WRITABLE,
         "bucket": Bucket("b", folding=FOLDING["backslashes"]),
     }
     async with serve(store, **settings, **FRONT) as site:
@@ -280,7 +279,7 @@ async def test_no_path_leads_to_what_a_gateway_keeps_in_a_bucket(name, mount):
     store = _store(name, PART_OF_UPLOAD)
     own = (PART_OF_UPLOAD, f"/{PART_OF_UPLOAD}", ".sgwtmp", ".sgwtmp/x", ".sgwtmp/", ".sgwtmp/multipart/?format=zip")
     spellings = [*own, *(PART_OF_UPLOAD.upper() for _ in range(name == "case"))]
-    settings = {"actions": RAW_UPLOADS, "bucket": Bucket("b", folding=FOLDING[name]), "mount": Mount(paths=(mount,))}
+    settings = {"actions": WRITABLE, "bucket": Bucket("b", folding=FOLDING[name]), "mount": Mount(paths=(mount,))}
     async with serve(store, listing=LISTING, **settings) as site:
         for path, method in product(spellings, ("GET", "HEAD", "PUT", "DELETE")):
             answer = await site.request(method, f"{mount}{path}", None, b"changed" if method == "PUT" else b"")

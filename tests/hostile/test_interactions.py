@@ -20,7 +20,7 @@ from http2_client import connect
 from in_force import generation_of
 from memory_store import MemoryStore
 from quirky_s3 import quirky_s3
-from serving import FORM_TYPE, entries_of, files_in, form, part, serve
+from serving import FORM_TYPE, WRITABLE, entries_of, files_in, form, part, serve
 from stores import store_at
 
 from tornado_proxy.admin.simulation import try_draft
@@ -413,7 +413,6 @@ LISTING = ListingOptions(readme=True, archive=ArchiveOptions(enabled=True))
 HOOKS = (Webhook("http://127.0.0.1:1/"),)
 SLASH = {"index_document": "index.html", "redirect_with_trailing_slash_for_not_found_file": True}
 VIEWS = GetAction(user_isolation=True, webhooks=HOOKS, **SLASH)
-WRITABLE = PutAction(enabled=True, allow_override=True, raw_uploads=True, direct_uploads=True)
 HOME = 'rewrite `^/home/(?P<rest>.*)$` -> jinja "/users/{{ user.username }}/{{ groups.rest }}"'
 
 
@@ -456,7 +455,7 @@ async def test_every_view_of_an_isolated_user_is_the_users_own():
 
 async def test_a_form_for_s3_is_for_the_users_own_key():
     """An isolated user gets a form for S3 that stores below the user's own directory, whatever the path says."""
-    actions = Actions(GetAction(user_isolation=True), put=WRITABLE)
+    actions = Actions(GetAction(user_isolation=True), put=WRITABLE.put)
     async with serve({}, actions=actions, resources=[USERS], **FRONT) as site:
         answers = [await site.request("PUT", f"{path}?upload=direct", BOB) for path in ("/x", "/ann/x", "//ann/x")]
     assert [json.loads(answer.body)["fields"]["key"] for answer in answers] == ["bob/x", "bob/ann/x", "bob//ann/x"]
@@ -511,7 +510,7 @@ async def test_what_is_shown_beside_is_rewritten_for_the_user():
 async def test_each_way_to_write_has_the_rewritten_key():
     """A form, a body, an upload in parts and a form for S3 store under the key of the user's rewrite."""
     store = MemoryStore()
-    async with serve(store, rules=HOME, actions=Actions(put=WRITABLE), resources=[USERS], **FRONT) as site:
+    async with serve(store, rules=HOME, actions=WRITABLE, resources=[USERS], **FRONT) as site:
         await site.request("PUT", "/home/", BOB | FORM_TYPE, form(part("file", b"x", filename="form")))
         await site.request("PUT", "/home/body", BOB, b"x")
         direct = json.loads((await site.request("PUT", "/home/direct?upload=direct", BOB)).body)
@@ -684,7 +683,7 @@ async def test_an_isolated_users_answers_pass_every_filter():
 
 async def test_an_isolated_target_shows_nothing_while_its_provider_is_away():
     """No view is of nobody's directory: each is a 503, a write too."""
-    actions = Actions(VIEWS, put=WRITABLE)
+    actions = Actions(VIEWS, put=WRITABLE.put)
     settings = {"resources": [Resource("/**", ("GET", "PUT"), provider="id")], "authenticators": {"id": _Away()}}
     async with serve({"a": SECRET, "ann/a": SECRET}, actions=actions, listing=LISTING, **settings) as site:
         reads, writes = ("/a", "/ann", "/", "/?format=zip"), ("/b", "/b?upload=direct")
@@ -887,7 +886,7 @@ async def test_a_directory_and_what_has_moved():
 async def test_no_way_to_write_brings_back_what_is_gone():
     """Neither a form, a body, parts nor a form for S3."""
     store = MemoryStore()
-    async with serve(store, rules=MOVED, actions=Actions(put=WRITABLE), resources=[USERS], **FRONT) as site:
+    async with serve(store, rules=MOVED, actions=WRITABLE, resources=[USERS], **FRONT) as site:
         answers = [
             await site.request("PUT", "/d/", BOB | FORM_TYPE, form(part("file", b"x", filename="gone"))),
             *[

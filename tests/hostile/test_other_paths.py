@@ -8,9 +8,9 @@ import pytest
 from front_proxy import ANN, FRONT, Policy
 from memory_store import MemoryStore
 from msgspec import structs
-from serving import FORM_TYPE, entries_of, files_in, form, part, serve
+from serving import FORM_TYPE, WRITABLE, entries_of, files_in, form, part, serve
 
-from tornado_proxy.config.actions import Actions, DeleteAction, GetAction, HeadAction, PutAction
+from tornado_proxy.config.actions import Actions, GetAction, HeadAction
 from tornado_proxy.config.model import ArchiveOptions, Bucket, ListingOptions, Mount, Target
 from tornado_proxy.config.providers import OidcProvider, OpaServer, Resource
 from tornado_proxy.config.secrets import Secret
@@ -248,10 +248,6 @@ async def test_a_listing_asks_a_policy_once():
         assert sorted(files_in(await site.request("GET", "/d/?format=zip", ANN))) == []
 
 
-WRITABLE = Actions(
-    put=PutAction(enabled=True, allow_override=True, raw_uploads=True, direct_uploads=True),
-    delete=DeleteAction(enabled=True),
-)
 REFUSED = "/d/config.json"
 
 
@@ -273,8 +269,7 @@ REFUSED = "/d/config.json"
 )
 async def test_a_policy_sees_the_path_of_the_file_that_is_written(method, target, headers, body):
     """However a file is written, the policy is asked about its own path before anything happens to it."""
-    policy, store = Policy(REFUSED), MemoryStore()
-    store.add("d/config.json", SECRET)
+    policy, store = Policy(REFUSED), MemoryStore({"d/config.json": SECRET})
     async with serve(store, actions=WRITABLE, resources=POLICED, fetch=policy, **FRONT) as site:
         answer = await site.request(method, target, ANN | headers, body)
         allowed = await site.request("PUT", "/d/", ANN | FORM_TYPE, form(part("file", b"x", filename="fine")))

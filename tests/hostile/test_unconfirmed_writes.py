@@ -9,7 +9,7 @@ import pytest
 from cutting_s3 import Cut, CuttingS3
 from hostile_s3 import hostile_s3
 from quirky_s3 import etag, quirky_s3
-from scripted_s3 import Reply, Then, error_reply, object_reply, reply, scripted_s3
+from scripted_s3 import BEGUN, Reply, Then, error_reply, object_reply, reply, scripted_s3
 from serving import EVERYTHING, serve
 from serving import part as file_part
 from stores import async_chunks, store_at
@@ -131,7 +131,6 @@ async def test_no_write_is_done_that_s3_has_not_carried_out(way, reads, record_p
 
 
 ETAG = '"0123456789abcdef0123456789abcdef"'
-BEGUN = reply(200, b"<InitiateMultipartUploadResult><UploadId>u</UploadId></InitiateMultipartUploadResult>")
 LISTED = reply(200, f"<ListPartsResult><Part><PartNumber>1</PartNumber><ETag>{ETAG}</ETag><Size>5</Size></Part></ListPartsResult>".encode())  # fmt: skip
 # S3 sends its head before it knows the outcome.
 UNKNOWN = reply(200)
@@ -198,10 +197,9 @@ async def test_an_upload_that_s3_does_not_know_is_removed():
 async def test_an_s3_that_takes_all_and_says_nothing_has_one_time_limit(monkeypatch, size):
     """The attempts of a call share the time-out, although S3 takes the body each time; nobody waits for the end of an upload."""
     monkeypatch.setattr("botocore.retries.standard.ExponentialBackoff.delay_amount", lambda *_: 0)
-    begun = reply(b"<InitiateMultipartUploadResult><UploadId>u</UploadId></InitiateMultipartUploadResult>")
     silent = Reply(b"", Then.SILENCE)
     limits = {"read_timeout": 0.4, "timeout": 1, "max_attempts": 20, "part_size": PART}
-    async with hostile_s3(begun if size > PART else silent, silent) as s3, store_at(s3.url, **limits) as store:
+    async with hostile_s3(BEGUN if size > PART else silent, silent) as s3, store_at(s3.url, **limits) as store:
         start = time.monotonic()
         with pytest.raises(TimedOut, match=r"within 1 s"):
             await store.put("key", async_chunks(b"x" * size), Write(announced=None))
