@@ -173,12 +173,6 @@ def test_a_target_has_statistics_of_its_requests(in_force):
     assert row.tally == tally
 
 
-def test_requests_without_a_target_have_a_row(in_force):
-    """Requests outside of all targets are counted in a row of their own."""
-    page = _overview(in_force, Activity({"": Tally((0, 0, 0, 5, 0))}))
-    assert [(row.name, row.tally.requests) for row in page.targets] == [("site", 0), ("(no target)", 5)]
-
-
 def test_rewrites_have_hits(in_force):
     """Used and unused rewrites have their hits, and places relative to the configuration."""
     page = _overview(in_force, Activity(hits=Counter({("site", "^/z", "/y"): 4})))

@@ -16,7 +16,6 @@ from tornado_proxy.auth.basic import (
     Verifier,
     VerifierLimits,
     basic_authenticators,
-    read_password,
 )
 from tornado_proxy.config.model import Bucket, Mount, Settings, Target
 from tornado_proxy.config.providers import BasicProvider, BasicUser, Resource
@@ -165,17 +164,6 @@ async def _verifying(limits=None, clock=None):
         yield verifier
     finally:
         await verifier.close()
-
-
-@pytest.mark.parametrize(("offered", "right"), [("right", True), ("wrong", False)])
-async def test_hashes_and_plain_text_are_verified(offered, right):
-    """A configured password, plain or hashed, matches the right password only."""
-    async with _verifying() as verifier:
-        found = [
-            await verifier.verify(CLAIM, password, offered)
-            for password in (SlowHash().password, read_password("right"))
-        ]
-    assert found == [right, right]
 
 
 async def test_a_hash_is_computed_in_a_thread():
