@@ -10,6 +10,7 @@ from contextvars import ContextVar
 
 import pytest
 from hostile_s3 import wait_until
+from tornado.netutil import bind_sockets
 
 from tornado_proxy.service.building import Unbuildable
 from tornado_proxy.service.serving import SingleProcess
@@ -44,8 +45,7 @@ def _single_process(folder, text="targets: {site: {bucket: {name: my-bucket, reg
 
 async def _started(serving):
     """Starts it on a free port, and returns the address."""
-    listening = socket.create_server(("127.0.0.1", 0))
-    listening.setblocking(False)
+    (listening,) = bind_sockets(0, "127.0.0.1")
     address = listening.getsockname()
     await serving.start([listening], inherited=False)
     return address
@@ -70,8 +70,7 @@ async def test_winding_down_closes_connections(tmp_path):
 async def test_the_queue_of_an_inherited_socket_is_left(tmp_path, inherited):
     """Queued connections of an inherited socket are for the next process; others are accepted."""
     serving = _single_process(tmp_path, "targets: {}\n")
-    listening = socket.create_server(("127.0.0.1", 0))
-    listening.setblocking(False)
+    (listening,) = bind_sockets(0, "127.0.0.1")
     await serving.start([listening.dup()], inherited=inherited)
     with listening, socket.socket() as client:
         client.connect(listening.getsockname())

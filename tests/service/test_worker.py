@@ -6,6 +6,7 @@ import socket
 import pytest
 from files import Files
 from msgspec.structs import replace
+from tornado.netutil import bind_sockets
 
 from tornado_proxy.service import worker
 from tornado_proxy.service.runtime import close_logging, run_event_loop
@@ -26,11 +27,19 @@ def snapshot(tmp_path):
     return Files.create(tmp_path).read()
 
 
+async def _started(snapshot, listening):
+    """A task that works, and its supervisor's end of the channel, to which it has been told to start."""
+    parent_end, worker_end = socket.socketpair()
+    working = asyncio.get_running_loop().create_task(worker._work(worker_end, [listening]))
+    channel = await Channel.over(parent_end)
+    await channel.send(WorkerCall(1, "start", (Start(1, snapshot),)))
+    return working, channel
+
+
 @pytest.mark.parametrize("is_last", [False, True])
 async def test_only_the_last_worker_serves_the_queue(snapshot, monkeypatch, is_last):
     """A worker that ends alone leaves queued connections to the others; when all stop, they are served."""
-    listening = socket.create_server(("127.0.0.1", 0))
-    listening.setblocking(False)
+    (listening,) = bind_sockets(0, "127.0.0.1")
     wind_down, client = SingleProcess.wind_down, socket.socket()
 
     async def wind_down_late(serving, grace, **options):
@@ -38,10 +47,7 @@ async def test_only_the_last_worker_serves_the_queue(snapshot, monkeypatch, is_l
         await wind_down(serving, grace, **options)
 
     monkeypatch.setattr(SingleProcess, "wind_down", wind_down_late)
-    parent_end, worker_end = socket.socketpair()
-    working = asyncio.get_running_loop().create_task(worker._work(worker_end, [listening.dup()]))
-    channel = await Channel.over(parent_end)
-    await channel.send(WorkerCall(1, "start", (Start(1, snapshot),)))
+    working, channel = await _started(snapshot, listening.dup())
     while not isinstance(await channel.receive(), Result):
         pass
     broken = replace(snapshot, settings=None)
@@ -65,12 +71,8 @@ async def test_a_stopping_worker_answers_calls(snapshot, monkeypatch):
         await wind_down(serving, grace, **options)
 
     monkeypatch.setattr(SingleProcess, "wind_down", wind_down_late)
-    parent_end, worker_end = socket.socketpair()
-    listening = socket.create_server(("127.0.0.1", 0))
-    listening.setblocking(False)
-    working = asyncio.get_running_loop().create_task(worker._work(worker_end, [listening]))
-    channel = await Channel.over(parent_end)
-    await channel.send(WorkerCall(1, "start", (Start(1, snapshot),)))
+    (listening,) = bind_sockets(0, "127.0.0.1")
+    working, channel = await _started(snapshot, listening)
     broken = replace(snapshot, settings=None)
     await channel.send(WorkerCall(2, "activate", (2, broken)))
     await channel.send(WorkerCall(3, "activate", (3, snapshot)))
