@@ -57,9 +57,7 @@ class Administration:
         # Those that run: later, an upgrade may have replaced the packages.
         self._versions = {name: version(name) for name in _PACKAGES} | {"Python": platform.python_version()}
         self._started = started = serving.generation.since
-        self._reloads: deque[status_page.ReloadRow] = deque(
-            [status_page.ReloadRow("started", 1, started)], RELOADS_KEPT
-        )
+        self._reloads = deque([status_page.ReloadRow("started", 1, started)], RELOADS_KEPT)
         self._counts: Counter[str] = Counter()  # of reloads, by outcome
         process.bus.add(self._note, ReloadReport)
 

@@ -38,6 +38,8 @@ _TRY_LATER = frozenset({408, 425, 429})
 _NEEDED = ("authorization_endpoint", "token_endpoint", "jwks_uri")
 _ENDPOINTS = (*_NEEDED, "end_session_endpoint")
 
+_FOR_SIGNATURES = f"for signatures, of at least {limits.SHORTEST_RSA_KEY} bits if it is RSA"
+
 Claims = Mapping[str, Any]
 
 
@@ -273,9 +275,7 @@ def read_keys(document: Mapping[str, Any]) -> KeySet:
     keys = document.get("keys")
     usable = [key for each in keys for key in _read_key(each)] if isinstance(keys, list) else []
     if not usable:
-        raise TokenError(
-            f"the key set has no key for signatures, of at least {limits.SHORTEST_RSA_KEY} bits if it is RSA"
-        )
+        raise TokenError(f"the key set has no key {_FOR_SIGNATURES}")
     return KeySet(usable)
 
 
@@ -310,11 +310,7 @@ def _decode(token: str, trusted: Metadata) -> Claims:
     kid = jws.extract_compact(token.encode()).headers().get("kid")
     candidates = [key for key in trusted.keys.keys if kid is None or key.kid == kid]
     if not candidates:
-        usable = (
-            ""
-            if trusted.keys.keys
-            else f", nor any for signatures, of at least {limits.SHORTEST_RSA_KEY} bits if it is RSA"
-        )
+        usable = "" if trusted.keys.keys else f", nor any {_FOR_SIGNATURES}"
         raise UnknownKey(f"the token is signed with a key that the provider does not publish{usable}")
     for key in candidates[:-1]:
         with suppress(JoseError, ValueError):

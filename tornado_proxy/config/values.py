@@ -440,7 +440,6 @@ def origin(text: str) -> str:
 
 def property_template(text: str) -> str:
     """A Go template of a property of uploads; to read a field that uploads do not have is a mistake."""
-    # A fifth of the service's modules, which few configurations need.
     try:
         compile_page(text, sample=_UPLOAD)
     except PageMistake as mistake:

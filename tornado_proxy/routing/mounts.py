@@ -161,7 +161,10 @@ class _Hosts:
         for each in entries:
             host = each.site.host
             (patterned if "*" in host else by_host.setdefault(host, [])).append(each)
-        self._patterns = _Patterns(patterned) if patterned else None
+        # One pass over all host patterns, those of the longest paths first.
+        self._patterned = sorted(patterned, key=lambda each: -len(each.path))
+        expressions = (rf"\A{host_expression(each.site.host)} {re.escape(each.path)}" for each in self._patterned)
+        self._first_pattern = FirstMatch([compile_pattern(each) for each in expressions])
         self._any_host = _Paths(by_host.pop(_ANY_HOST, ()))
         self._by_host = {host: _Paths(those) for host, those in by_host.items()}
 
@@ -169,8 +172,10 @@ class _Hosts:
         # Every mount path ends in `/`, so a path that does too can only be cut at a segment's border.
         slashed = path if path.endswith("/") else f"{path}/"
         exact = self._by_host.get(host)
-        entry = exact.find(slashed) if exact else None
-        return entry or (self._patterns and self._patterns.find(host, slashed)) or self._any_host.find(slashed)
+        if exact and (entry := exact.find(slashed)):
+            return entry
+        match = self._first_pattern.find(f"{host} {slashed}") if self._patterned else None
+        return self._patterned[match[0]] if match else self._any_host.find(slashed)
 
 
 class _Paths:
@@ -186,19 +191,6 @@ class _Paths:
             if entry := self._entries.get(slashed[:length]):
                 return entry
         return None
-
-
-class _Patterns:
-    """The mounts of host patterns: one pass over all, in order of precedence."""
-
-    def __init__(self, entries: Sequence[_Entry]) -> None:
-        self._entries = sorted(entries, key=lambda each: -len(each.path))
-        expressions = (rf"\A{host_expression(each.site.host)} {re.escape(each.path)}" for each in self._entries)
-        self._first_match = FirstMatch([compile_pattern(each) for each in expressions])
-
-    def find(self, host: str, slashed: str) -> _Entry | None:
-        match = self._first_match.find(f"{host} {slashed}")
-        return self._entries[match[0]] if match else None
 
 
 def host_expression(pattern: str) -> str:

@@ -13,14 +13,7 @@ from tornado_proxy.config.model import Bucket
 from tornado_proxy.config.providers import Step
 from tornado_proxy.routing.limits import LARGEST_FORM
 from tornado_proxy.routing.mounts import RouteMatch
-from tornado_proxy.routing.request import (
-    ASSETS_AT,
-    BadAddress,
-    KeyTooLong,
-    ObjectKey,
-    object_key,
-    parse_request_path,
-)
+from tornado_proxy.routing.request import ASSETS_AT, BadAddress, KeyTooLong, ObjectKey, object_key, parse_request_path
 from tornado_proxy.routing.upload_steps import UploadStep, upload_step
 from tornado_proxy.rules.model import TRIED_PATH, Key, Moved
 from tornado_proxy.rules.tree import REDIRECTS, NoLocation, read_location

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from email.header import Header
@@ -145,10 +145,10 @@ class PropertyTemplates:
     """The templates of a target's uploads, compiled."""
 
     def __init__(self, put: PutAction) -> None:
-        self._metadata = _compiled((name.lower(), text) for name, text in put.metadata)
+        self._metadata = [(name.lower(), compile_page(text)) for name, text in put.metadata]
         texts = {each.attribute: getattr(put.system_metadata, each.attribute) for each in options_of(SystemMetadata)}
         texts["storage_class"] = put.storage_class
-        self._others = _compiled((name, text) for name, text in texts.items() if text)
+        self._others = [(name, compile_page(text)) for name, text in texts.items() if text]
         self._canned_acl = put.canned_acl
         self.read_size = any("ContentSize" in each.text for _, each in (*self._metadata, *self._others))
         """Whether a template may read the size, which has to be known before the content then."""
@@ -180,12 +180,6 @@ class PropertyTemplates:
         """Raises `LengthRequired` if a template reads the size and it is unknown."""
         if self.read_size and size is None:
             raise LengthRequired("a template reads the size of an upload that does not announce it")
-
-
-def _compiled(texts: Iterable[tuple[str, str]]) -> list[tuple[str, PageTemplate]]:
-    if not (named := list(texts)):
-        return []
-    return [(name, compile_page(text)) for name, text in named]
 
 
 def _rendered(

@@ -296,12 +296,8 @@ class ListedAddress(msgspec.Struct, frozen=True):
     @property
     def making(self) -> Making:
         """All that its result depends on."""
-        return (
-            f"{self.kind.value} {self.within.statement.redirecting} {self.status}",
-            self.dialect,
-            self.result_text,
-            (),
-        )
+        words = f"{self.kind.value} {self.within.statement.redirecting} {self.status}"
+        return words, self.dialect, self.result_text, ()
 
     @property
     def span(self) -> Span:

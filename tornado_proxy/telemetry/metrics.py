@@ -362,9 +362,8 @@ class RequestMetrics:
         yield counter("tornado_proxy_sent_bytes", "Bytes of bodies sent", ("target",), sent)
         yield counter("tornado_proxy_received_bytes", "Bytes of bodies received", ("target",), received)
         yield counter("tornado_proxy_rewrite_hits", "Keys that a rule took", ("target", "rule", "kind"), self._rules)
-        yield counter(
-            "tornado_proxy_cache_requests", "GET and HEAD of objects, by result", ("target", "result"), results
-        )
+        text = "GET and HEAD of objects, by result"
+        yield counter("tornado_proxy_cache_requests", text, ("target", "result"), results)
         yield counter("tornado_proxy_cache_evictions", "Objects that made way for others", ("target",), evictions)
         for kind, name, text, counted in _COUNTED:
             yield counter(f"tornado_proxy_{name}", text, counted, self._events[kind])
@@ -442,9 +441,8 @@ class ActivityHistory:
 
     def __init__(self) -> None:
         self.hits = HitHistory()
-        self._samples: deque[tuple[float, Tally, int]] = deque(
-            maxlen=round(limits.SAMPLED_FOR / limits.SAMPLE_EVERY) + 1
-        )
+        most = round(limits.SAMPLED_FOR / limits.SAMPLE_EVERY) + 1
+        self._samples: deque[tuple[float, Tally, int]] = deque(maxlen=most)
 
     def add(self, at: float, activity: Activity) -> None:
         """Adds a sample; `at` is the Unix time in seconds."""

@@ -61,7 +61,7 @@ class PlainTemplate(Expansion):
         return self.expand(replace(captures, groups=tuple(groups)) if marked else captures)
 
 
-def compile_plain(text: str, *_groups: object) -> PlainTemplate:
+def compile_plain(text: str) -> PlainTemplate:
     """Compiles a plain template; any text is one, whatever groups the source has."""
     return PlainTemplate.read(text)
 
