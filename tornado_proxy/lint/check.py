@@ -161,48 +161,33 @@ def ends_anchored(tree: syntax.Node) -> bool:
     return _anchored(tree, syntax.ENDS, last=True)
 
 
-def _anchored(node: syntax.Node, kinds: frozenset[syntax.AssertionKind], *, last: bool) -> bool:
-    match node:
-        case syntax.Assertion():
-            return node.kind in kinds
-        case syntax.Sequence():
-            edge = edge_of(node, last=last)
-            return any(_anchored(part, kinds, last=last) for part in edge)
-        case syntax.Group():
-            return _anchored(node.body, kinds, last=last)
-        case syntax.Alternation():
-            return all(_anchored(branch, kinds, last=last) for branch in node.branches)
-        case syntax.Repeat():
-            return node.least > 0 and _anchored(node.body, kinds, last=last)
-        case _:
-            return False
+def _anchored(tree: syntax.Node, kinds: frozenset[syntax.AssertionKind], *, last: bool) -> bool:
+    return any(
+        (isinstance(node, syntax.Assertion) and node.kind in kinds)
+        or (isinstance(node, syntax.Alternation) and all(_anchored(each, kinds, last=last) for each in node.branches))
+        or (isinstance(node, syntax.Repeat) and node.least > 0 and _anchored(node.body, kinds, last=last))
+        for node in _edge(tree, last=last)
+    )
 
 
-def edge_of(node: syntax.Sequence, *, last: bool) -> list[syntax.Node]:
-    """Returns the first parts of a sequence, or the last in reverse order, up to the one that reads a character."""
+def _edge(tree: syntax.Node, *, last: bool) -> list[syntax.Node]:
+    """Returns the first parts, within groups, or the last in reverse order, up to the one that reads a character."""
     edge: list[syntax.Node] = []
-    for part in reversed(node.pieces) if last else node.pieces:
-        edge.append(part)
-        if not isinstance(part, syntax.Assertion | syntax.FlagChange):
+    nodes = [node for node, _ in syntax.atoms(tree)]
+    for node in reversed(nodes) if last else nodes:
+        edge.append(node)
+        if not isinstance(node, _READING_NOTHING):
             break
     return edge
 
 
+_READING_NOTHING = syntax.Assertion | syntax.FlagChange | syntax.Sequence  # a sequence that is not opened is empty
+
+
 def edge_part(tree: syntax.Node, *, last: bool) -> syntax.Node | None:
     """Returns the part, within groups, that reads a source's first or last character; None if no part does."""
-    node: syntax.Node | None = tree
-    while node is not None:
-        match node:
-            case syntax.Sequence():
-                edge = edge_of(node, last=last)
-                node = edge[-1] if edge and not isinstance(edge[-1], syntax.Assertion | syntax.FlagChange) else None
-            case syntax.Group():
-                node = node.body
-            case syntax.Assertion() | syntax.FlagChange():
-                return None
-            case _:
-                return node
-    return None
+    part = _edge(tree, last=last)[-1]
+    return None if isinstance(part, _READING_NOTHING) else part
 
 
 def certain(node: syntax.Node) -> Iterator[syntax.Node]:
@@ -241,9 +226,8 @@ def takes_anything(node: syntax.Node | None) -> bool:
 
 def bare(node: syntax.Node) -> syntax.Node:
     """Returns a part without the parentheses around it."""
-    while isinstance(node, syntax.Group) or (isinstance(node, syntax.Sequence) and len(node.pieces) == 1):
-        node = node.body if isinstance(node, syntax.Group) else node.pieces[0]
-    return node
+    first, *others = (each for each, _ in syntax.atoms(node))
+    return node if others else first
 
 
 _ADDRESS = re.compile(r"(?i)[a-z][a-z0-9+.-]*://")
