@@ -351,14 +351,10 @@ def test_a_reachable_resource_has_no_warning(first, second):
     assert _codes_and_messages(f"{first}, {WHITE_LIST}", f"{second}, {STAFF}") == []
 
 
-def _codes_and_messages_of_actions(actions):
-    text = f"targets: {{site: {{bucket: {{name: my-bucket}}, actions: {{{actions}}}}}}}"
-    return codes_and_messages(text)
-
-
 def test_open_reads_have_no_warning():
     """A target without resources that enables only GET has no warning."""
-    assert _codes_and_messages_of_actions("GET: {enabled: true}") == []
+    text = "targets: {site: {bucket: {name: my-bucket}, actions: {GET: {enabled: true}}}}"
+    assert codes_and_messages(text) == []
 
 
 def test_a_disabled_method_needs_no_resource():

@@ -166,10 +166,6 @@ def _format(data):
     return formatted(RuleFile("site.rules", data))
 
 
-def _patch(data):
-    return difference(RuleFile("site.rules", data), _format(data)[0])
-
-
 def test_a_source_that_does_not_compile_is_formatted():
     """The layout depends only on the syntax tree."""
     assert _format(b"target site { rewrite `(` -> `/b` }") == (b"target site {\n    rewrite `(` -> `/b`\n}\n", ())
@@ -177,7 +173,8 @@ def test_a_source_that_does_not_compile_is_formatted():
 
 def test_a_difference_is_a_patch():
     """The patch has the file's name, removed and added lines, and reports a missing line end."""
-    assert list(_patch(b'target site {\n  rewrite `^/a$` -> "/b"\n}')) == [
+    data = b'target site {\n  rewrite `^/a$` -> "/b"\n}'
+    assert list(difference(RuleFile("site.rules", data), _format(data)[0])) == [
         "--- site.rules",
         "+++ site.rules",
         "@@ -1,3 +1,3 @@",

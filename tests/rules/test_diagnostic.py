@@ -165,12 +165,9 @@ SOURCE = SourceFile("site.rules", 'target site {\n    rewrite "x" => "y"\n')
 def test_span_is_shown_as_in_its_golden_file(case):
     """The span between the brackets in the first half of a file has the excerpt in the second half."""
     marked, _, expected = case.read_text(encoding="utf-8").partition("\n----------\n")
-    span = Span(SourceFile("site.rules", marked.translate({ord("⟦"): None, ord("⟧"): None})), *_marked_offsets(marked))
+    source = SourceFile("site.rules", marked.translate({ord("⟦"): None, ord("⟧"): None}))
+    span = Span(source, marked.index("⟦"), marked.index("⟧") - 1)
     assert render(Diagnostic("code", "the fact", span)) + "\n" == expected
-
-
-def _marked_offsets(marked: str) -> tuple[int, int]:
-    return marked.index("⟦"), marked.index("⟧") - 1
 
 
 def test_diagnostic_without_a_place_has_no_excerpt():

@@ -18,12 +18,6 @@ def _test(text):
     return compiled
 
 
-def _mistakes(text):
-    compiled = compile_test(statement(text))
-    assert not isinstance(compiled, RuleTest)
-    return [(mistake.message, mistake.span.text, mistake.help) for mistake in compiled]
-
-
 def test_clauses_describe_the_request():
     """A test has the method, the host and the headers of its clauses, with repeated headers in order."""
     test = _test('test "/a" method PUT host "h" header "X" "1" header "x" "2" -> unchanged')
@@ -117,7 +111,8 @@ def test_clauses_describe_the_user(clauses, user):
     ],
 )  # fmt: skip
 def test_a_test_that_cannot_be_run_has_all_its_mistakes(text, mistakes):
-    result = _mistakes(text)
+    compiled = compile_test(statement(text))
+    result = [(mistake.message, mistake.span.text, mistake.help) for mistake in compiled]
     expected = [
         (message, place, advice or actual)
         for (message, place, advice), (_, _, actual) in zip(mistakes, result, strict=True)

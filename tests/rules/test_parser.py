@@ -31,13 +31,10 @@ def test_spans_cover_whole_nodes():
     assert block.statements[0].span.text == 'rewrite a `^/a` -> "/b"'
 
 
-def _texts(comments):
-    return [comment.text for comment in comments]
-
-
 def test_comment_in_the_middle_of_a_first_line_moves_above_the_block():
     (block,) = document("target # one\nsite # two\n{ # opening\n}").blocks
-    assert (_texts(block.comments), block.opening.text) == (["# one", "# two"], "# opening")
+    assert [comment.text for comment in block.comments] == ["# one", "# two"]
+    assert block.opening.text == "# opening"
 
 
 _FRAGMENTS = st.sampled_from(

@@ -266,13 +266,10 @@ COUNTED_RULES = r"""
 """
 
 
-def _usage(*addresses):
-    return count_usage(Simulator(Mounts([site(COUNTED_RULES)]), RequestDefaults()), requests(*addresses), top=10)
-
-
 def test_a_failing_rewrite_counts_as_used_and_as_an_error():
     """The rewrite matched and the client got an error, with the path as the example."""
-    usage = _usage("/dots", "/dots")
+    simulator = Simulator(Mounts([site(COUNTED_RULES)]), RequestDefaults())
+    usage = count_usage(simulator, requests("/dots", "/dots"), top=10)
     error = (400, "the result contains a `.` or `..` segment")
     assert usage.rewrites == {("site", 2): 2}
     assert usage.errors == {error: 2}
@@ -295,15 +292,11 @@ USED_RULES = r"""
 """
 
 
-def _report(*addresses, top=10, strange=0):
-    sites, log = [site(USED_RULES)], requests(*addresses)
-    log.requests.update({LoggedRequest("/up/", "PUT"): 2} if strange else {})
-    log.strange, log.first_strange = strange, 7 if strange else None
-    return count_usage(Simulator(Mounts(sites), RequestDefaults()), log, top)
-
-
 def test_the_json_of_usage_obeys_its_schema():
     """`docs/schemas/requests.json` describes the whole report."""
-    report = usage_json(_report("/press/a", "/dots", "/else", strange=1))
+    log = requests("/press/a", "/dots", "/else")
+    log.requests[LoggedRequest("/up/", "PUT")] = 2
+    log.strange, log.first_strange = 1, 7
+    report = usage_json(count_usage(Simulator(Mounts([site(USED_RULES)]), RequestDefaults()), log, top=10))
     check_report(report, "requests")
     assert [rewrite["requests"] for rewrite in report["targets"][0]["rewrites"]] == [1, 0, 1]

@@ -13,10 +13,6 @@ def _tree(text):
     return parse(text).tree
 
 
-def _automaton(text):
-    return Automaton(_tree(text))
-
-
 @pytest.mark.parametrize(
     ("text", "literal_prefix"),
     [
@@ -31,7 +27,7 @@ def _automaton(text):
 )
 def test_the_literal_prefix_begins_every_key(text, literal_prefix):
     """The literal prefix is the plain text behind an anchor."""
-    assert _automaton(text).literal_prefix == literal_prefix
+    assert Automaton(_tree(text)).literal_prefix == literal_prefix
 
 
 VECTORS = [vector for vector in vectors("regexp") if "match" in vector]

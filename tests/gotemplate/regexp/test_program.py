@@ -40,10 +40,6 @@ def test_no_match_begins_within_a_character(pattern, text, start, span):
 GREEK, DIGITS = members("Greek"), ((0x30, 0x39),)
 
 
-def _program(text):
-    return print_program(parse(text).tree)
-
-
 @pytest.mark.parametrize(
     ("text", "program"),
     [
@@ -58,4 +54,4 @@ def _program(text):
 )
 def test_a_repetition_of_a_repetition_is_put_in_a_group(text, program):
     """Two operators that Go reads as nested repetitions would be one operator for RE2."""
-    assert _program(text) == program
+    assert print_program(parse(text).tree) == program

@@ -4,12 +4,8 @@ from gotemplate.regexp.parser import parse
 from gotemplate.regexp.syntax import PatternError, fold, measure
 
 
-def _tree(text):
-    return parse(text).tree
-
-
 def test_the_representation_of_a_node_has_no_place():
-    assert repr(_tree("ab")) == "Text(characters='ab', folded=False)"
+    assert repr(parse("ab").tree) == "Text(characters='ab', folded=False)"
 
 
 def _measured(text):

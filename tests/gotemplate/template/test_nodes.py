@@ -4,15 +4,6 @@ from gotemplate.template.errors import TemplateMistake
 from gotemplate.template.nodes import KEYWORDS, Chain, Dot, action_parser, parse_action
 
 
-def _pipeline(text):
-    return action_parser().parse(text).pipeline
-
-
-def _operand(text):
-    ((operand,),) = _pipeline(text).commands
-    return operand
-
-
 @pytest.mark.parametrize(
     ("text", "message", "offset"),
     [
@@ -32,7 +23,8 @@ def test_a_wrong_constant_or_name_is_a_mistake(text, message, offset):
 
 
 def test_names_may_have_letters_and_digits_of_any_script():
-    assert _operand(".日本٣") == Chain(0, 4, Dot(0, 0), ("日本٣",))
+    ((operand,),) = action_parser().parse(".日本٣").pipeline.commands
+    assert operand == Chain(0, 4, Dot(0, 0), ("日本٣",))
 
 
 def test_keywords_are_those_of_go():

@@ -6,13 +6,9 @@ from gotemplate.template.operands import Run
 from gotemplate.template.program import Program
 
 
-def _run(**limits):
-    return Run({}, budget(**limits))
-
-
 def test_the_output_is_charged_as_one_text():
     """A short piece of the output costs no steps, and a long piece costs steps by its length."""
-    run = _run(steps=100, text=400)
+    run = Run({}, budget(steps=100, text=400))
     run.write(b"ab")
     assert (run.budget.left, run.out, run.size) == (100, [b"ab"], 2)
     run.write(b"x" * 256)

@@ -20,10 +20,6 @@ def _oidc(options):
     return converted(f"{TARGETS}authProviders: {{oidc: {{id: {{{NEEDED}, {options}}}}}}}\n")
 
 
-def _provider(options):
-    return _oidc(options).document["authProviders"]["oidc"]["id"]
-
-
 def test_a_provider_is_converted_unchanged():
     """Every option with the same meaning is copied without a remark."""
     options = (
@@ -64,7 +60,8 @@ def test_a_provider_may_be_named_as_an_option_is(name):
 
 def test_the_path_of_the_redirect_url_is_joined_with_the_callback_path():
     """s3-proxy joins the two paths, too."""
-    provider = _provider(f"{SECRET}, redirectUrl: 'https://a.example/files/'")
+    conversion = _oidc(f"{SECRET}, redirectUrl: 'https://a.example/files/'")
+    provider = conversion.document["authProviders"]["oidc"]["id"]
     assert (provider["redirectUrl"], provider["callbackPath"]) == ("https://a.example", "/files/auth/id/callback")
     assert provider["loginPath"] == "/auth/id"
 

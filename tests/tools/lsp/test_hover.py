@@ -368,13 +368,10 @@ def test_every_construct_has_a_phrase(expression, expected):
     assert phrase(language(expression).tree) == expected
 
 
-def _outline(expression: str) -> list[str]:
-    return [f"{'  ' * part.depth}{part.meaning}" for part in outline(language(expression).tree)]
-
-
 def test_the_outline_has_nested_lines_for_compound_parts():
     """Groups, alternatives and repetitions with several parts have a line for each part."""
-    assert _outline("^/(?P<all>a(?:b.|c|)+)$") == [
+    parts = outline(language("^/(?P<all>a(?:b.|c|)+)$").tree)
+    assert [f"{'  ' * part.depth}{part.meaning}" for part in parts] == [
         "the beginning of the key",
         "`/`",
         "group 1, `all`:",

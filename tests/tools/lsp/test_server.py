@@ -337,10 +337,6 @@ _SOURCE = SourceFile("/rules/a b.rules", "x\n😀ab\n")
 _SPAN = Span(_SOURCE, 3, 4)
 
 
-def _range(start: tuple[int, int], end: tuple[int, int]) -> types.Range:
-    return types.Range(types.Position(*start), types.Position(*end))
-
-
 def test_an_open_file_has_the_uri_of_the_client():
     """The URI of a file that is not open is made from the path."""
     translation = Translation(open={"/rules/a b.rules": ("file:///rules/a%20b.rules?x", 7)})
@@ -369,7 +365,8 @@ def test_an_editor_without_markdown_gets_plain_text(markdown, kind):
 def test_an_editor_without_snippets_gets_the_label(snippets, text):
     """Such an editor would insert the placeholders literally."""
     completion = Completion("go", types.CompletionItemKind.Keyword, snippet="go ($1)")
-    item = Translation(snippets=snippets).completion(completion, _range((1, 0), (1, 1)), 3)
+    replaced = types.Range(types.Position(1, 0), types.Position(1, 1))
+    item = Translation(snippets=snippets).completion(completion, replaced, 3)
     assert (item.text_edit.new_text, item.sort_text) == (text, "0003")
 
 
