@@ -6,7 +6,7 @@ from scripted_s3 import Reply, Then, object_reply
 
 from tornado_proxy.s3.connection import S3Connection
 from tornado_proxy.s3.limits import LARGEST_HEAD
-from tornado_proxy.storage.errors import TimedOut, Unreachable, UpstreamError
+from tornado_proxy.storage.errors import Unreachable, UpstreamError
 
 REQUEST = b"GET /bucket/a HTTP/1.1\r\nhost: s3\r\n\r\n"
 MIB = 1024**2
@@ -250,18 +250,6 @@ async def test_a_cancelled_reader_closes_the_connection():
             await waiting
         assert owner.lost == 1
         await wait_until(lambda: not s3.open_connections)
-
-
-async def test_an_answer_raises_the_error_of_its_connection():
-    """After `fail`, an answer raises the given error once its received bytes were read."""
-    async with hostile_s3(http("HTTP/1.1 200 OK\nContent-Length: 10", b"abc")) as s3:
-        connection, owner = await connect(s3)
-        answer = connection.ask(REQUEST, is_head_only=False)
-        assert await answer.read() == b"abc"
-        connection.fail(TimedOut("too late"))
-        with pytest.raises(TimedOut):
-            await answer.read()
-        assert owner.lost == 1
 
 
 async def test_a_body_that_is_too_large_is_dropped():

@@ -31,18 +31,6 @@ async def get(pool: Pool) -> bytes:
     return await answer.read_all(MIB)
 
 
-async def test_a_connection_is_reused():
-    """Consecutive requests share a connection, and concurrent requests have one each."""
-    async with hostile_s3(object_reply(b"x")) as s3:
-        pool = pool_at(s3.port)
-        for _ in range(5):
-            assert await get(pool) == b"x"
-        before = s3.connections_made
-        await asyncio.gather(*[get(pool) for _ in range(5)])
-        pool.close()
-    assert (before, s3.connections_made) == (1, 5)
-
-
 async def test_an_old_connection_is_not_used_again(monkeypatch):
     """A connection of a certain age is replaced although it always works, so that requests follow a name's address."""
     monkeypatch.setattr(connections.limits, "LONGEST_LIFETIME", 0.0)
@@ -197,20 +185,6 @@ async def test_thousands_of_faults_leave_nothing_open():
     assert len(results) == 4_000
     assert {len(result) for result in results if isinstance(result, bytes)} <= {500, 0, 3}
     assert repr(pool).endswith("0 busy, 0 idle>")
-
-
-async def test_a_pool_does_not_block_others():
-    """Requests to a pool succeed while all connections of another pool hang."""
-    async with hostile_s3(SILENT) as bad, hostile_s3(object_reply(b"x")) as good:
-        stuck, pool = pool_at(bad.port, connections=2), pool_at(good.port)
-        tasks = [asyncio.ensure_future(get(stuck)) for _ in range(20)]
-        await wait_until(lambda: len(bad.requests) == 2)
-        assert await asyncio.gather(*[get(pool) for _ in range(20)]) == [b"x"] * 20
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-        stuck.close()
-        pool.close()
 
 
 async def test_a_lack_of_descriptors_is_busy(monkeypatch):
