@@ -13,7 +13,6 @@ from tornado_proxy.s3.connection import Pool, PoolLimits, most_connections
 from tornado_proxy.storage.errors import Busy, StorageError, TimedOut, Unreachable
 
 REQUEST = b"GET /bucket/a HTTP/1.1\r\nhost: s3\r\n\r\n"
-SILENT = Reply(b"", Then.SILENCE)
 MIB = 1024**2
 LIMITS = {"connections": 512, "waiting": 1024, "connect_timeout": 2.0, "read_timeout": 5.0}
 
