@@ -24,15 +24,17 @@ targets:
 
 AWS = f"""#!{sys.executable}
 # `aws s3 sync --only-show-errors s3://BUCKET/PREFIX/ FOLDER`, of the AWS command line.
-import os, pathlib, sys
-import boto3
+import os, pathlib, re, sys, urllib.request
 place, folder = sys.argv[-2:]
 name, _, prefix = place.removeprefix("s3://").partition("/")
-client = boto3.client("s3", endpoint_url=os.environ["AWS_ENDPOINT_URL"], region_name="us-east-1")
-for entry in client.list_objects_v2(Bucket=name, Prefix=prefix).get("Contents", []):
-    path = pathlib.Path(folder, entry["Key"].removeprefix(prefix))
+def get(path):
+    url = os.environ["AWS_ENDPOINT_URL"] + f"/{{name}}{{path}}"
+    with urllib.request.urlopen(urllib.request.Request(url, headers={{"Authorization": "any"}})) as answer:
+        return answer.read()
+for key in re.findall("<Key>(.+?)</Key>", get(f"?list-type=2&prefix={{prefix}}").decode()):
+    path = pathlib.Path(folder, key.removeprefix(prefix))
     path.parent.mkdir(parents=True, exist_ok=True)
-    client.download_file(name, entry["Key"], str(path))
+    path.write_bytes(get(f"/{{key}}"))
 """
 
 
