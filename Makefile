@@ -10,7 +10,7 @@ TOOLS  := $(VENV)/.filled-release
 PURE := gotemplate semantics templates rules config routing lint
 
 # The parts of the tests, those that take longest first: large folders, the pure packages, and all others.
-PARTS := others s3 end_to_end hostile service web pure cli tools
+PARTS := hostile end_to_end others s3 pure web service cli tools
 LARGE := $(filter-out others pure,$(PARTS))
 
 # Many tests wait for a process or a time-out: more processes than processors keep these busy.
@@ -43,9 +43,8 @@ TEST    = $(BIN)/python -m pytest -q -m 'not integration'
 TO_LOG  = >build/$@.log 2>&1 || { cat build/$@.log; false; }
 OUTCOME = $$(tail -n 1 build/$@.log)
 
-# The first mostly wait, the second take longest. A file's tests run in one process, in their order: they share servers,
-# and some change them.
-test-end_to_end test-hostile: SPREAD = -n 2 --dist loadfile --no-loadscope-reorder
+# These take longest. A file's tests run in one process, in their order: they share servers, and some change them.
+test-hostile: SPREAD = -n 2 --dist loadfile --no-loadscope-reorder
 
 $(LARGE:%=test-%): test-%: $(STAMP)
 	@$(TEST) $(SPREAD) tests/$* $(TO_LOG)
