@@ -4,6 +4,8 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +37,16 @@ def output_of(*command: object, **options: Any) -> str:
     ran = subprocess.run([*map(str, command)], check=False, **{"capture_output": True, "text": True, **options})
     assert ran.returncode == 0, f"{command}: {ran.returncode}\n{ran.stdout}{ran.stderr}"
     return ran.stdout
+
+
+@contextmanager
+def until_end(*command: object, **options: Any) -> Iterator[subprocess.Popen[Any]]:
+    """Runs a program until the block ends, and then terminates it; `options` are those of `subprocess.Popen`."""
+    with subprocess.Popen([*map(str, command)], **options) as process:
+        try:
+            yield process
+        finally:
+            process.terminate()
 
 
 def built(kind: str, folder: Path, version: str = "", source: Path = ROOT, **variables: str) -> Path:

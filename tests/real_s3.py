@@ -19,7 +19,7 @@ from botocore.config import Config
 from moto.backends import get_backend
 from moto.core import DEFAULT_ACCOUNT_ID
 from moto.moto_server.werkzeug_app import MotoRequestHandler, create_backend_app
-from programs import part
+from programs import part, until_end
 from werkzeug.serving import make_server
 
 from tornado_proxy.config.model import Bucket, Credentials
@@ -88,13 +88,10 @@ def versitygw() -> Iterator[Endpoint]:
     endpoint = Endpoint(f"http://127.0.0.1:{port}", secret_key="secret-of-access")
     pair = {"ROOT_ACCESS_KEY": endpoint.access_key, "ROOT_SECRET_KEY": endpoint.secret_key}
     with TemporaryDirectory() as directory:
-        command = [program, "--quiet", "--port", f"127.0.0.1:{port}", "posix", directory]
-        with subprocess.Popen(command, stdout=subprocess.DEVNULL, env=pair) as process, closing(endpoint):
-            try:
-                eventually(lambda: running.listens(port))
-                yield endpoint
-            finally:
-                process.terminate()
+        command = (program, "--quiet", "--port", f"127.0.0.1:{port}", "posix", directory)
+        with until_end(*command, stdout=subprocess.DEVNULL, env=pair), closing(endpoint):
+            eventually(lambda: running.listens(port))
+            yield endpoint
 
 
 @contextmanager

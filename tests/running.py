@@ -12,10 +12,12 @@ import random
 import re
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 import threading
 import urllib.parse
+import urllib.request
 from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -92,6 +94,14 @@ def listens(port: int) -> bool:
     """Whether a program accepts connections at a port of this machine."""
     with socket.socket() as client:
         return client.connect_ex(("127.0.0.1", port)) == 0
+
+
+def answers(url: str) -> bool:
+    """Whether a GET is answered with success; a certificate may be anybody's."""
+    context = ssl._create_unverified_context() if url.startswith("https:") else None
+    with contextlib.suppress(OSError), urllib.request.urlopen(url, timeout=5, context=context) as answer:
+        return answer.status == 200
+    return False
 
 
 @dataclass

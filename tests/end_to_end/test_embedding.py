@@ -2,14 +2,13 @@
 
 import asyncio
 import re
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from administering import eventually
-from programs import output_of
-from running import exchange, free_port
+from programs import output_of, until_end
+from running import answers, exchange, free_port
 
 import tornado_proxy
 from tornado_proxy.service.embedding import ConfigurationError
@@ -45,23 +44,13 @@ def test_the_program_of_the_readme_serves_files_and_follows_edits(bucket, tmp_pa
     (tmp_path / "site.rules").write_text('target site { rewrite `^/old$` -> "/one" }')
     port = free_port()
     program = _program().replace("8080", str(port))
-    with subprocess.Popen([sys.executable, "-c", program], cwd=tmp_path) as running:
-        try:
-            eventually(lambda: _answers(port), 30)
-            assert _request(port, "GET", "/hello") == (200, b"Hello")
-            assert _request(port, "PUT", "/one", b"1")[0] == _request(port, "PUT", "/two", b"2")[0] == 201
-            assert _request(port, "GET", "/old") == (200, b"1")
-            (tmp_path / "site.rules").write_text('target site { rewrite `^/old$` -> "/two" }')
-            eventually(lambda: _request(port, "GET", "/old") == (200, b"2"), 30)
-        finally:
-            running.terminate()
-
-
-def _answers(port: int) -> bool:
-    try:
-        return _request(port, "GET", "/hello")[0] == 200
-    except OSError:
-        return False
+    with until_end(sys.executable, "-c", program, cwd=tmp_path):
+        eventually(lambda: answers(f"http://127.0.0.1:{port}/hello"), 30)
+        assert _request(port, "GET", "/hello") == (200, b"Hello")
+        assert _request(port, "PUT", "/one", b"1")[0] == _request(port, "PUT", "/two", b"2")[0] == 201
+        assert _request(port, "GET", "/old") == (200, b"1")
+        (tmp_path / "site.rules").write_text('target site { rewrite `^/old$` -> "/two" }')
+        eventually(lambda: _request(port, "GET", "/old") == (200, b"2"), 30)
 
 
 def test_a_wrong_configuration_is_shown_with_its_place(tmp_path):

@@ -6,7 +6,6 @@ import re
 import shlex
 import signal
 import socket
-import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,6 +15,7 @@ import pytest
 from administering import CONFIGURATION, RULES, Admin, eventually
 from endless_s3 import endless_s3
 from forking import SERVE, ForkedProgram
+from programs import until_end
 from running import START_LIMIT, Proxy, free_port
 
 CONFIGURATION_WITH_WARNING = CONFIGURATION.replace("{{env: SECRET}}", "{{value: test}}")
@@ -80,14 +80,11 @@ def test_a_service_needs_no_standard_streams(tmp_path, closed, options):
         (tmp_path / "proxy.yaml").write_text(text)
         command = f"exec {shlex.quote(sys.executable)} -m tornado_proxy serve --config proxy.yaml {options} {closed}"
         environment = {**os.environ, "ACCESS": "test", "SECRET": "test"}
-        with subprocess.Popen(["sh", "-c", command], cwd=tmp_path, env=environment) as process:
-            try:
-                eventually(lambda: process.poll() is not None or Admin(f"http://127.0.0.1:{admin}").is_ready())
-                assert Proxy(process, f"http://127.0.0.1:{port}").request("GET", "/a").text == "first/a.txt"
-                process.send_signal(signal.SIGTERM)
-                assert process.wait(timeout=START_LIMIT) == 0
-            finally:
-                process.kill()
+        with until_end("sh", "-c", command, cwd=tmp_path, env=environment) as process:
+            eventually(lambda: process.poll() is not None or Admin(f"http://127.0.0.1:{admin}").is_ready())
+            assert Proxy(process, f"http://127.0.0.1:{port}").request("GET", "/a").text == "first/a.txt"
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(timeout=START_LIMIT) == 0
 
 
 JSON_LOG = CONFIGURATION_WITH_WARNING + "log: {{format: json}}\n"

@@ -5,13 +5,12 @@ import ssl
 import subprocess
 import threading
 import urllib.request
-from contextlib import suppress
 
 import pytest
 from administering import Admin, eventually
 from certificates import pair, renew
 from programs import TOGETHER, output_of
-from running import start_proxy
+from running import answers, start_proxy
 
 OLD, NEW = pair("files.test", "localhost", common_name="old"), pair("files.test", "localhost", common_name="new")
 
@@ -102,7 +101,7 @@ def test_an_edit_turns_tls_on_and_off(bucket, tmp_path, options):
             (tmp_path / "proxy.yaml").write_text(text)
             for port, path in zip(ports, ("/hello.txt", "/-/healthy"), strict=True):
                 url = f"{scheme}://localhost:{port}{path}"
-                eventually(lambda url=url: _is_answered(url))
+                eventually(lambda url=url: answers(url))
 
 
 PLAIN = """
@@ -110,13 +109,6 @@ server: {port: 0}
 internalServer: {port: 0}
 targets: {site: {bucket: {name: %s, s3Endpoint: "%s", s3ForcePathStyle: true}}}
 """
-
-
-def _is_answered(url):
-    context = ssl._create_unverified_context() if url.startswith("https") else None
-    with suppress(OSError), urllib.request.urlopen(url, timeout=5, context=context) as answer:
-        return answer.status == 200
-    return False
 
 
 def _certificate(proxy):

@@ -1,15 +1,15 @@
 """Failures have clear answers without a traceback: an unreachable S3, a missing bucket, a bad configuration."""
 
 import socket
-import subprocess
 import sys
-import time
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from administering import eventually
 from endless_s3 import endless_s3
-from running import START_LIMIT, exchange, refused_start, start_proxy
+from programs import until_end
+from running import answers, refused_start, start_proxy
 
 CONFIGURATION = """
 targets:
@@ -110,19 +110,8 @@ def test_a_full_disk_keeps_no_service_from_starting(tmp_path):
     (tmp_path / "site.rules").write_text('target site {\n    test "/a" -> "/b"\n}\n')
     configuration = GOOD.replace("port: 0", f"port: {port}, healthPath: /healthz", 1)
     (tmp_path / "proxy.yaml").write_text(configuration, encoding="utf-8")
-    command = [sys.executable, "-m", "tornado_proxy", "serve", "--config", str(tmp_path / "proxy.yaml")]
-    with Path("/dev/full").open("w") as full, subprocess.Popen(command, stderr=full) as process:
-        try:
-            deadline = time.monotonic() + START_LIMIT
-            while process.poll() is None and not _answers(port) and time.monotonic() < deadline:
-                time.sleep(0.02)
-            assert (process.poll(), _answers(port)) == (None, True)
-        finally:
-            process.terminate()
+    command = (sys.executable, "-m", "tornado_proxy", "serve", "--config", tmp_path / "proxy.yaml")
+    with Path("/dev/full").open("w") as full, until_end(*command, stderr=full) as process:
+        eventually(lambda: process.poll() is not None or answers(f"http://127.0.0.1:{port}/healthz"))
+        assert process.poll() is None
     assert process.returncode == 0
-
-
-def _answers(port: int) -> bool:
-    with suppress(OSError):
-        return exchange(("127.0.0.1", port), "GET", "/healthz").status == 200
-    return False

@@ -1,14 +1,12 @@
 """Decisions of a real Open Policy Agent."""
 
 import subprocess
-import urllib.request
-from contextlib import suppress
 
 import pytest
 from administering import eventually
 from coroutines import run
-from programs import ROOT, part
-from running import free_port
+from programs import ROOT, part, until_end
+from running import answers, free_port
 
 from tornado_proxy.auth.authenticator import PolicyUnavailable, is_permitted
 from tornado_proxy.config.providers import OpaServer
@@ -29,18 +27,10 @@ def opa(tmp_path_factory):
     policy = tmp_path_factory.mktemp("opa") / "files.rego"
     policy.write_text(_DOCS.read_text(encoding="utf-8").split("```rego\n")[1].split("```")[0])
     address = f"127.0.0.1:{free_port()}"
-    command = [program, "run", "--server", "--addr", address, "--disable-telemetry", policy]
-    process = subprocess.Popen(command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
-    eventually(lambda: _is_ready(f"http://{address}/health"))
-    yield f"http://{address}/v1/data/files"
-    process.terminate()
-    process.wait(10)
-
-
-def _is_ready(url):
-    with suppress(OSError), urllib.request.urlopen(url, timeout=1) as answer:
-        return answer.status == 200
-    return False
+    command = (program, "run", "--server", "--addr", address, "--disable-telemetry", policy)
+    with until_end(*command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL):
+        eventually(lambda: answers(f"http://{address}/health"))
+        yield f"http://{address}/v1/data/files"
 
 
 def _permits(url, user, request):

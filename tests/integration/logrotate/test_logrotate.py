@@ -2,7 +2,6 @@
 
 import gzip
 import re
-import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
@@ -10,8 +9,7 @@ from pathlib import Path
 import pytest
 from administering import CONFIGURATION, RULES, eventually
 from endless_s3 import endless_s3
-from programs import ROOT, TOGETHER, output_of, program
-from running import START_LIMIT
+from programs import ROOT, TOGETHER, output_of, program, until_end
 from steady_load import under_load
 
 pytestmark = pytest.mark.integration
@@ -43,8 +41,7 @@ def test_no_line_is_lost(tmp_path, workers):
     with endless_s3() as (endpoint, _), file.open("a") as log:
         (tmp_path / "proxy.yaml").write_text(CONFIGURATION.format(endpoint=endpoint))
         credentials = {"ACCESS": "test", "SECRET": "test"}
-        process = subprocess.Popen([*command, "--workers", workers], stderr=log, env=credentials)
-        try:
+        with until_end(*command, "--workers", workers, stderr=log, env=credentials):
             port = int(eventually(lambda: re.search(r"listening on http://127.0.0.1:(\d+)", file.read_text()))[1])
             with under_load(("127.0.0.1", port)) as load:
                 for _ in range(4):
@@ -52,9 +49,6 @@ def test_no_line_is_lost(tmp_path, workers):
                     rotate(tmp_path)
                     eventually(file.exists)
                 load.wait_for_answers()
-        finally:
-            process.terminate()
-            process.wait(START_LIMIT)
     assert load.failures == []
     requests = [line for line in lines_of(tmp_path) if " path=/a " in line]
     assert len(requests) == load.answered

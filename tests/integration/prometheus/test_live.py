@@ -25,7 +25,7 @@ import pytest
 import yaml
 from administering import Admin, eventually
 from certificates import pair, renew
-from programs import part
+from programs import part, until_end
 from running import Proxy, exchange, free_port, start_proxy
 from scripted_s3 import Reply, Then, error_reply, reply, scripted_s3
 from test_monitoring import FOLDER
@@ -153,8 +153,7 @@ def prometheus(folder: Path, scene: Scene) -> Iterator[Callable[[str], Any]]:
     (folder / "prometheus.yml").write_text(yaml.safe_dump({**settings, "scrape_configs": scrapes}))
     program = part("prometheus/usr/bin/prometheus", "prometheus")
     options = f"--config.file={folder}/prometheus.yml", f"--storage.tsdb.path={folder}/data"
-    command = [program, *options, f"--web.listen-address=127.0.0.1:{port}"]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    command = (program, *options, f"--web.listen-address=127.0.0.1:{port}")
 
     def ask(path: str) -> Any:
         try:
@@ -164,11 +163,8 @@ def prometheus(folder: Path, scene: Scene) -> Iterator[Callable[[str], Any]]:
             assert process.poll() is None, "Prometheus has ended"
             return {}
 
-    try:
+    with until_end(*command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         yield ask
-    finally:
-        process.terminate()
-        process.wait(30)
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ import pytest
 from administering import RULES, eventually
 from endless_s3 import endless_s3
 from machines import CONFIGURATION, build_wheel
-from programs import PARTS, ROOT, TOGETHER, output_of, part, program
+from programs import PARTS, ROOT, TOGETHER, output_of, part, program, until_end
 from running import Proxy, free_port
 
 pytestmark = pytest.mark.integration
@@ -75,11 +75,8 @@ def _write_files(folder: Path, endpoint: str, port: int) -> None:
 
 @contextmanager
 def _serving(command: list[str], port: int) -> Iterator[Proxy]:
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
-        try:
-            yield Proxy(process, f"http://127.0.0.1:{port}")
-        finally:
-            process.terminate()
+    with until_end(*command, stderr=subprocess.PIPE, text=True) as process:
+        yield Proxy(process, f"http://127.0.0.1:{port}")
 
 
 def _text(proxy: Proxy) -> str:
