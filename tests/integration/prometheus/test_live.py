@@ -180,7 +180,7 @@ def scene(tmp_path_factory) -> Iterator[tuple[Callable[[str], Any], float]]:
         buckets, _ = scene.start("buckets", text + TARGET.format(name="down", endpoint=doomed_endpoint))
         certificate = ", ssl: {certificates: [{certificateUrl: ../a.crt, privateKeyUrl: ../a.key}, {certificateUrl: ../b.crt, privateKeyUrl: ../b.key}]}"
         write_certificates(folder, 90, 90)
-        text = configuration(endpoint, "refused", server=certificate)
+        text = configuration(endpoint, "refused", server=certificate, probes="2s")
         files, files_folder = scene.start("files", text, "--last-good", str(folder / "last-good"))
         scene.start("workers", configuration(endpoint, "good"), "--workers", "2")
         limited = folder / "limited"
