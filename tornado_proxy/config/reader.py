@@ -15,14 +15,16 @@ from typing import Any, Literal, NamedTuple, TypeVar, get_args, get_origin
 import msgspec
 
 from tornado_proxy.config import document, options, values
+from tornado_proxy.config.document import bare, span_of
 from tornado_proxy.config.model import Settings
+from tornado_proxy.config.options import OptionType, all_options, members_of
 from tornado_proxy.config.secrets import HASHES, Reference, Resolver, Secret, SecretMissing
 from tornado_proxy.config.values import InvalidValue, enumeration
 from tornado_proxy.rules.diagnostic import Diagnostic, Note, Severity, SourceFile, Span, did_you_mean
 
 _S = TypeVar("_S")
 
-_NAME = options.OptionType(str, (values.line,))
+_NAME = OptionType(str, (values.line,))
 """A key of a mapping whose names the user chooses."""
 
 # Options of s3-proxy that have another place here.
@@ -53,11 +55,11 @@ class ValidationContext(msgspec.Struct, frozen=True):
 
     def name(self, section: options.SettingsSection) -> Span:
         """The key that names a section, such as a target."""
-        return document.span_of(self.nodes[id(section)].name, self.shown)
+        return span_of(self.nodes[id(section)].name, self.shown)
 
     def quoted_name(self, section: options.SettingsSection) -> str:
         """The name of a section in backticks, as it may be shown."""
-        return f"`{document.bare(self.name(section))}`"
+        return f"`{bare(self.name(section))}`"
 
     def is_set(self, section: options.SettingsSection, option: str) -> bool:
         """Whether the file has an option."""
@@ -90,7 +92,7 @@ def _nodes(node: document.MappingNode, option: str) -> tuple[document.Node, ...]
 
 
 def _places(node: document.MappingNode, option: str, shown: SourceFile) -> tuple[Span, ...]:
-    return tuple(document.span_of(each, shown) for each in _nodes(node, option))
+    return tuple(span_of(each, shown) for each in _nodes(node, option))
 
 
 def warning(
@@ -105,9 +107,7 @@ def read(
 ) -> tuple[ValidationContext | None, list[Diagnostic]]:
     """Reads a document as settings, with paths from `directory`; None if an option is wrong, unknown or missing."""
     reader, preset = _DocumentReader(shown, directory, resolve), {"directory": directory}
-    settings = reader.attempt(
-        _NamedNode(root, None, shown), partial(reader.value, options.OptionType(Settings), preset=preset)
-    )
+    settings = reader.attempt(_NamedNode(root, None, shown), partial(reader.value, OptionType(Settings), preset=preset))
     return settings and ValidationContext(settings, shown, reader.nodes), reader.diagnostics
 
 
@@ -124,13 +124,13 @@ class _NamedNode(msgspec.Struct, frozen=True):
         """The subject of a message."""
         if self.key is None:
             return "the configuration"
-        name = f"`{document.bare(document.span_of(self.key, self.shown))}`"
+        name = f"`{bare(span_of(self.key, self.shown))}`"
         return f"an item of {name}" if self.is_item else name
 
     @property
     def text(self) -> str:
         """The value as it may be shown."""
-        return document.bare(document.span_of(self.node, self.shown))
+        return bare(span_of(self.node, self.shown))
 
     @property
     def span(self) -> Span:
@@ -138,18 +138,18 @@ class _NamedNode(msgspec.Struct, frozen=True):
         if self.key is None:
             return Span(self.shown, self.node.start, self.node.start)
         shows_itself = isinstance(self.node, document.ScalarNode) and self.node.end > self.node.start
-        return document.span_of(self.node if shows_itself or self.is_item else self.key, self.shown)
+        return span_of(self.node if shows_itself or self.is_item else self.key, self.shown)
 
     @property
     def key_span(self) -> Span:
         """The key, or the value if it has no key of its own."""
-        return self.span if self.key is None or self.is_item else document.span_of(self.key, self.shown)
+        return self.span if self.key is None or self.is_item else span_of(self.key, self.shown)
 
     def mapping(self, owner: type[options.SettingsSection] | options.OptionGroup) -> document.MappingNode:
         """Returns the node as the mapping of a section or a group; raises `InvalidValue` for any other node."""
         if not isinstance(self.node, document.MappingNode):
             is_truth = isinstance(self.node, document.ScalarNode) and self.node.kind is document.ScalarKind.BOOLEAN
-            is_switch = is_truth and isinstance(owner, type) and "enabled" in options.members_of(owner)
+            is_switch = is_truth and isinstance(owner, type) and "enabled" in members_of(owner)
             advice = "such as `{enabled: true}`" if is_switch else owner.shape
             raise _wrong_type("a mapping", self, advice)
         return self.node
@@ -182,7 +182,7 @@ class _DocumentReader:
         self._failures += 1
         self.diagnostics.append(Diagnostic(code, message, span, help))
 
-    def value(self, kind: options.OptionType, place: _NamedNode, *, preset: Mapping[str, Any] = {}) -> Any:
+    def value(self, kind: OptionType, place: _NamedNode, *, preset: Mapping[str, Any] = {}) -> Any:
         """The value of a node; `preset` has what a section has without options."""
         node = place.node
         if isinstance(node, document.ScalarNode) and node.kind in _UNFIT:
@@ -213,7 +213,7 @@ class _DocumentReader:
         self, section: type[options.SettingsSection], group: options.OptionGroup | None, place: _NamedNode
     ) -> dict[str, Any]:
         """The values of options by attribute, and a diagnostic for each name that is unknown or missing."""
-        owner, members = group or section, options.members_of(section, group)
+        owner, members = group or section, members_of(section, group)
         node = place.mapping(owner)
         meant = self._unknown(node, section, group)
         attributes: dict[str, Any] = {}
@@ -233,16 +233,14 @@ class _DocumentReader:
         self, node: document.MappingNode, section: type[options.SettingsSection], group: options.OptionGroup | None
     ) -> set[str | None]:
         """Reports unknown names, and returns the options that they probably mean."""
-        names = tuple(options.members_of(section, group))
+        names = tuple(members_of(section, group))
         unknown = node.fields.keys() - set(names)
         for name in unknown:
-            span = document.span_of(node.fields[name].key, self._shown)
-            self._report(
-                "unknown-option", f"unknown option `{document.bare(span)}`", span, _instead_of(name, section, group)
-            )
+            span = span_of(node.fields[name].key, self._shown)
+            self._report("unknown-option", f"unknown option `{bare(span)}`", span, _instead_of(name, section, group))
         return {did_you_mean(name.partition(":")[0], names) for name in unknown}
 
-    def _collection(self, kind: options.OptionType, place: _NamedNode) -> tuple[Any, ...] | None:
+    def _collection(self, kind: OptionType, place: _NamedNode) -> tuple[Any, ...] | None:
         node, before = place.node, self._failures
         if (
             options.Mark.ONE_OR_MANY in kind.marks
@@ -262,7 +260,7 @@ class _DocumentReader:
             raise InvalidValue("is empty", code="empty-value")
         return tuple(children) if self._failures == before else None
 
-    def _named(self, kind: options.OptionType, node: document.MappingNode) -> list[Any]:
+    def _named(self, kind: OptionType, node: document.MappingNode) -> list[Any]:
         sections = []
         for name, (key, value) in node.fields.items():
             self.attempt(_NamedNode(key, key, self._shown), partial(self.value, _NAME))
@@ -272,7 +270,7 @@ class _DocumentReader:
             sections.append((name, read) if options.Mark.PAIRS in kind.marks else read)
         return sections
 
-    def _secret(self, kind: options.OptionType, place: _NamedNode) -> Secret | None:
+    def _secret(self, kind: OptionType, place: _NamedNode) -> Secret | None:
         reference: Reference | None = self._section(Reference, place, {})
         if reference is None:
             return None
@@ -283,18 +281,16 @@ class _DocumentReader:
         is_hash = options.Mark.MAY_BE_HASHED in kind.marks and reference.text.startswith(HASHES)
         if reference.value is not None and not is_hash:
             message = "a secret is in the configuration file itself"
-            self.diagnostics.append(
-                warning("plain-secret", message, document.span_of(key, self._shown), Reference.shape)
-            )
+            self.diagnostics.append(warning("plain-secret", message, span_of(key, self._shown), Reference.shape))
         try:
             return self._resolve(reference)
         except SecretMissing as missing:
-            span = document.span_of(value, self._shown)
+            span = span_of(value, self._shown)
             self.diagnostics.append(Diagnostic("missing-secret", missing.message, span, missing.help))
             return Secret(reference.origin, "")
 
 
-def _scalar(kind: options.OptionType, place: _NamedNode) -> Any:
+def _scalar(kind: OptionType, place: _NamedNode) -> Any:
     """The value of a scalar in the type of its option, before its checks."""
     node = place.node
     data = node.data if isinstance(node, document.ScalarNode) else node
@@ -337,7 +333,7 @@ def _wrong_type(expected: str, place: _NamedNode, shape: str | None = None) -> I
 
 def _instead_of(name: str, section: type[options.SettingsSection], group: options.OptionGroup | None) -> str:
     """The help for an unknown option: a similar one here, the same name below or elsewhere, or all options here."""
-    names = tuple(options.members_of(section, group))
+    names = tuple(members_of(section, group))
     if name in _MOVED:
         return _MOVED[name]
     if name.partition(":")[0] in names:
@@ -345,10 +341,8 @@ def _instead_of(name: str, section: type[options.SettingsSection], group: option
     if near := did_you_mean(name, names):
         return f"did you mean `{near}`?"
     # A line with too little indentation belongs to a section beside it. Sections at the top have too much in common.
-    below = (
-        [] if section is Settings else [each for each in options.all_options(section, (), group) if len(each.path) == 2]
-    )
-    for found in (below, options.all_options(Settings)):
+    below = [] if section is Settings else [each for each in all_options(section, (), group) if len(each.path) == 2]
+    for found in (below, all_options(Settings)):
         places = [each.dotted for each in found if each.path[-1] == name]
         if len(places) == 1:
             return f"did you mean `{places[0]}`?"
