@@ -133,20 +133,10 @@ def no_effect(subject: Subject) -> Iterator[LintFinding]:
     advice = "delete it, or move it above the rewrite that should not take these keys"
     for target in subject.comparable:
         idle = {index for index, each in enumerate(target.languages) if _repeats(target.rewrites[index], each)}
-        idle.difference_update([*_before_lists(target, idle)])
         for index in sorted(idle - _shielding(target, idle)):
             yield LintFinding(message, target.rewrites[index].span, advice)
         for line in _idle_lines(target):
             yield LintFinding(message, line.span, advice)
-
-
-def _before_lists(target: TargetRules, idle: Collection[int]) -> Iterator[int]:
-    """Yields which of some rewrites take an address that a later list has."""
-    for each in target.rule_set.lists if idle else ():
-        for address, _ in each:
-            taken = target.rule_set.first_match.find(address)
-            if taken and taken[0] in idle and target.rewrites[taken[0]].number < each.number:
-                yield taken[0]
 
 
 def _idle_lines(target: TargetRules) -> Iterator[ListedAddress]:
@@ -207,13 +197,16 @@ def _add(pieces: _Pieces, text: str) -> None:
 
 
 def _shielding(target: TargetRules, idle: Collection[int]) -> set[int]:
-    """Returns which of some rewrites take a key that a later rewrite may match."""
+    """Returns which of some rewrites take an address that a later list has, or a key that a later one may match."""
     shielding: set[int] = set()
     if not idle:
         return shielding
+    for each in target.rule_set.lists:
+        taken = (target.rule_set.first_match.find(address) for address, _ in each)
+        shielding.update(match[0] for match in taken if match and target.rewrites[match[0]].number < each.number)
     languages, budget = target.languages, Budget(EFFECT_STEPS)
     candidates = OverlapCandidates(languages)
-    for index in sorted(idle, reverse=True):
+    for index in sorted(set(idle) - shielding, reverse=True):
         later = candidates.find(index, range(index + 1, len(languages)))
         answers = (overlap(languages[index], languages[each], budget.portion()) for each in later)
         if not all(isinstance(answer, NoKey) for answer in answers):
