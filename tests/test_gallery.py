@@ -1,10 +1,10 @@
 """Each file of the gallery of rules is formatted and passes its own tests, and the demo loads it."""
 
-import re
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
+from fenced import blocks
+from programs import ROOT
 
 from tornado_proxy.cli.demo import read_demo
 from tornado_proxy.config.loading import load as load_configuration
@@ -21,7 +21,7 @@ from tornado_proxy.rules.tree import print_document
 from tornado_proxy.semantics.request import User
 from tornado_proxy.service.snapshot import compile_snapshot
 
-GALLERY = sorted((Path(__file__).parent.parent / "rules").glob("*.rules"))
+GALLERY = sorted((ROOT / "rules").glob("*.rules"))
 
 
 @pytest.mark.parametrize("path", GALLERY, ids=lambda path: path.name)
@@ -43,11 +43,11 @@ def test_the_demo_loads_without_diagnostics():
     assert (configuration.usable, configuration.diagnostics) == (True, ())
 
 
-DOCUMENTS = [Path(__file__).parent.parent / "README.md", *sorted((Path(__file__).parent.parent / "docs").glob("*.md"))]
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 SAMPLES = [
     (each.name, text)
     for each in DOCUMENTS
-    for text in re.findall(r"^```rules\n(.*?)^```$", each.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    for text in blocks(each.read_text(encoding="utf-8"), "rules")
     if text.startswith("target ")
 ]
 
@@ -68,7 +68,7 @@ def test_no_key_of_a_sample_leads_to_the_files_of_another_user(tmp_path, name, t
 CONFIGURATIONS = [
     pytest.param(text, id=f"{each.name}:{number}")
     for each in DOCUMENTS
-    for number, text in enumerate(re.findall(r"^```yaml\n(.*?)^```$", each.read_text(), re.MULTILINE | re.DOTALL))
+    for number, text in enumerate(blocks(each.read_text(), "yaml"))
     if "\n    resources:" in text
     # The one is another program's, the other the sample of mistakes.
     if "  timeouts:" not in text and "nmae" not in text

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from command_lines import CommandLine
+from fenced import blocks
 from fresh_checkout import clean_environment, clone
 from programs import ROOT, output_of
 from running import start_demo, start_proxy
@@ -20,18 +21,14 @@ from tornado_proxy.cli.demo import BUCKET, S3_KEY, S3_PORT
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
-def _blocks(language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
-
-
 @pytest.fixture
 def folder(tmp_path, monkeypatch) -> Path:
     """The working directory, with the two files of the README, and the key that it exports."""
     name, value = re.search(r"^\$ export (\w+)=(\w+)$", README, re.MULTILINE).groups()
     monkeypatch.setenv(name, value)
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "proxy.yaml").write_text(_blocks("yaml")[0])
-    (tmp_path / "site.rules").write_text(_blocks("rules")[0])
+    (tmp_path / "proxy.yaml").write_text(blocks(README, "yaml")[0])
+    (tmp_path / "site.rules").write_text(blocks(README, "rules")[0])
     return tmp_path
 
 
@@ -42,7 +39,7 @@ def command(capsys) -> CommandLine:
 
 
 def _commands() -> list[str]:
-    lines = [line.removeprefix("$ ") for block in _blocks("console") for line in block.splitlines()]
+    lines = [line.removeprefix("$ ") for block in blocks(README, "console") for line in block.splitlines()]
     # The last command serves until it is stopped; the end-to-end tests run it.
     ours = [line for line in lines if line.startswith("tornado-proxy")]
     return [line for line in ours if line != "tornado-proxy serve --config proxy.yaml"]
@@ -70,7 +67,7 @@ def test_the_first_configuration_serves_the_bucket_of_the_demo(folder):
 
 
 def test_a_bucket_of_aws_can_be_used(folder, command):
-    path, aws = folder / "proxy.yaml", _blocks("yaml")[1]
+    path, aws = folder / "proxy.yaml", blocks(README, "yaml")[1]
     path.write_text(re.sub(r"^    bucket: .*\n.*\n", lambda _: aws, path.read_text(), flags=re.MULTILINE))
     assert "eu-west-1" in path.read_text()
     result = command("serve", "--config", "proxy.yaml", "--check")
@@ -78,7 +75,7 @@ def test_a_bucket_of_aws_can_be_used(folder, command):
 
 
 def test_the_library_example_runs(folder):
-    output_of(sys.executable, "-c", _blocks("python")[0], cwd=folder)
+    output_of(sys.executable, "-c", blocks(README, "python")[0], cwd=folder)
 
 
 def test_every_linked_file_exists():

@@ -5,6 +5,8 @@ import re
 from pathlib import Path
 
 import pytest
+from fenced import blocks
+from programs import ROOT
 
 from tornado_proxy.auth.authenticator import policy_input
 from tornado_proxy.config.loading import compile_configuration
@@ -14,14 +16,10 @@ from tornado_proxy.config.values import GuardedUrl
 from tornado_proxy.rules.diagnostic import SourceFile
 from tornado_proxy.semantics.request import Request, RequestPath, User
 
-TEXT = (Path(__file__).parent.parent / "docs" / "sign-in.md").read_text(encoding="utf-8")
+TEXT = (ROOT / "docs" / "sign-in.md").read_text(encoding="utf-8")
 
 
-def _blocks(kind):
-    return re.findall(rf"```{kind}\n(.*?)```", TEXT, re.DOTALL)
-
-
-@pytest.mark.parametrize("text", _blocks("yaml"))
+@pytest.mark.parametrize("text", blocks(TEXT, "yaml"))
 def test_every_example_loads(text):
     """Each example of the page compiles without a diagnostic."""
     loaded = compile_configuration(SourceFile("proxy.yaml", text), Path(), unresolved)
@@ -32,7 +30,7 @@ def test_the_input_of_a_policy_is_the_documented_one():
     user = User("ann", "OIDC", "ann@example.org", ("editors",), "Ann Ash", "Ann", "Ash", email_verified=True)
     path, headers = RequestPath("/drafts/plan.txt"), (("Host", "files.example.org"),)
     request = Request("GET", "files.example.org", path, "x=1", (("x", "1"),), headers, "https", "192.0.2.7")
-    (documented,) = _blocks("json")
+    (documented,) = blocks(TEXT, "json")
     assert policy_input(user, request, {"site": "press"}) == json.loads(documented)
 
 

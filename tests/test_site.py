@@ -2,13 +2,13 @@
 
 import importlib.util
 import json
-import re
 import tomllib
 from pathlib import Path
 
 import pytest
+from fenced import blocks
+from programs import ROOT
 
-ROOT = Path(__file__).parent.parent
 _SPEC = importlib.util.spec_from_file_location("site_versions", ROOT / "packaging" / "site.py")
 site = importlib.util.module_from_spec(_SPEC)
 _SPEC.loader.exec_module(site)
@@ -52,8 +52,7 @@ def test_versions_are_listed_from_the_newest(published):
 
 def test_the_example_from_python_runs(monkeypatch, capsys):
     """The example of docs/python.md rewrites a key with the rules of the gallery."""
-    page = (ROOT / "docs" / "python.md").read_text()
-    (example,) = re.findall(r"^```python\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
+    (example,) = blocks((ROOT / "docs" / "python.md").read_text(), "python")
     monkeypatch.chdir(ROOT)
     exec(example, {})
     assert capsys.readouterr().out == "/archive/press/spring.html press\n"

@@ -3,17 +3,13 @@
 import json
 import re
 import tomllib
-from pathlib import Path
 
 import pytest
+from fenced import blocks
+from programs import ROOT
 
-ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/editors.md").read_text(encoding="utf-8")
 PACKAGE = json.loads((ROOT / "editors/vscode/package.json").read_text(encoding="utf-8"))
-
-
-def _blocks(language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
 
 
 @pytest.mark.parametrize("path", sorted(set(re.findall(r"(?<![\w/-])editors/[\w./-]*\w", PAGE))))
@@ -34,7 +30,7 @@ def test_the_page_installs_the_current_package():
 
 def test_settings_for_other_editors_are_well_formed():
     """The TOML example can be parsed, and the settings name the language."""
-    (helix,) = map(tomllib.loads, _blocks("toml"))
+    (helix,) = map(tomllib.loads, blocks(PAGE, "toml"))
     (language,) = PACKAGE["contributes"]["languages"]
     assert f'`"[{language["id"]}]": ' in PAGE
     assert helix["language"][0]["name"] == language["id"]

@@ -1,24 +1,18 @@
 """The application inside another Tornado program: the one of the README, and mistakes in its configuration."""
 
 import asyncio
-import re
 import sys
-from pathlib import Path
 
 import pytest
 from administering import eventually
-from programs import output_of, until_end
+from fenced import blocks
+from programs import ROOT, output_of, until_end
 from running import answers, exchange, free_port
 
 import tornado_proxy
 from tornado_proxy.service.embedding import ConfigurationError
 
-README = Path(__file__).parents[2] / "README.md"
-
-
-def _program() -> str:
-    (found,) = [each for each in re.findall(r"```python\n(.*?)```", README.read_text(), re.DOTALL) if "asyncio" in each]
-    return found
+README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 def _configuration(bucket) -> str:
@@ -43,7 +37,7 @@ def test_the_program_of_the_readme_serves_files_and_follows_edits(bucket, tmp_pa
     (tmp_path / "proxy.yaml").write_text(_configuration(bucket))
     (tmp_path / "site.rules").write_text('target site { rewrite `^/old$` -> "/one" }')
     port = free_port()
-    program = _program().replace("8080", str(port))
+    (program,) = [each.replace("8080", str(port)) for each in blocks(README, "python") if "asyncio" in each]
     with until_end(sys.executable, "-c", program, cwd=tmp_path):
         eventually(lambda: answers(f"http://127.0.0.1:{port}/hello"), 30)
         assert _request(port, "GET", "/hello") == (200, b"Hello")

@@ -12,6 +12,7 @@ from urllib.parse import urlencode
 
 import pytest
 from administering import Admin, eventually
+from fenced import blocks
 from running import Proxy, start_proxy
 from screens import find, set_size
 
@@ -130,8 +131,8 @@ def _frame(browser, editor, place, width, heights):
 def test_a_film_of_an_edit_is_taken(browser, printed, tmp_path):
     """A rule is typed, the service reloads, and a request that was a 404 is explained as a 200."""
     pytest.importorskip("PIL", reason="the film needs Pillow")
-    (rules,) = re.findall(r"^```rules\n(.*?)^```$", _README, re.MULTILINE | re.DOTALL)
-    configuration = re.search(r"^```yaml\n(.*?)^```$", _README, re.MULTILINE | re.DOTALL)[1]
+    (rules,) = blocks(_README, "rules")
+    configuration = blocks(_README, "yaml")[0]
     endpoint = re.search(r"the bucket \S+ at (\S+),", printed)[1]
     configuration = re.sub("port: (8081|9091)", "port: 0", configuration).replace("http://127.0.0.1:9000", endpoint)
     source = tmp_path / "site.rules"
