@@ -7,6 +7,7 @@ import zipfile
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
+from functools import cache
 from ssl import SSLError
 from typing import Any
 
@@ -207,6 +208,7 @@ class Serving:
         return self.events[-1] if self.events else None
 
 
+@cache
 def rule_set(text: str, name: str = "site") -> RuleSet:
     """The rule set of a target whose block has these statements."""
     parsed = parse(SourceFile("site.rules", f"target {name} {{\n{text}\n}}"))
