@@ -45,8 +45,10 @@ def s3_proxy_key(rules, configured, path, method):
         pattern = compile_pattern(rule.source)
         captures = pattern.search(key)
         if captures is not None:
-            compile_template = go.compile_template if rule.dialect is Dialect.GO else compile_plain
-            template = compile_template(rule.target, pattern.names, pattern.group_count)
+            if rule.dialect is Dialect.GO:
+                template = go.compile_template(rule.target, pattern.names, pattern.group_count)
+            else:
+                template = compile_plain(rule.target)
             target = TargetData("site", "bucket", configured)
             data = TargetKeyRewriteData(key, ANN, Request(method), target)
             return template.render(captures, data), number
