@@ -213,7 +213,7 @@ def test_a_hanging_worker_does_not_block_a_reload(run):
     """A worker that does not activate a generation in time is replaced, and both serve the new one."""
     printed = run(
         """
-module.WORKER_ACTIVATING = 2
+module.limits.WORKER_ACTIVATING = 2
 before = await pids()
 await asyncio.wait_for(supervisor.activate(2, hanging()), 30)
 while not all(supervisor.responsive()):
@@ -230,7 +230,7 @@ def test_a_slow_start_does_not_count_as_hanging(run):
     """The time limit of a reload starts when the worker serves."""
     printed = run(
         """
-module.WORKER_ACTIVATING = 2
+module.limits.WORKER_ACTIVATING = 2
 supervisor._start = msgspec.structs.replace(supervisor._start, snapshot=hanging(4).snapshot)
 before = await pids()
 await kill_one()
