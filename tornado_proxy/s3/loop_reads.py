@@ -14,25 +14,7 @@ import msgspec
 
 from tornado_proxy.config.model import Bucket
 from tornado_proxy.config.server import S3Pool
-from tornado_proxy.s3 import limits
-from tornado_proxy.s3.answers import (
-    ErrorDocument,
-    ListAnswer,
-    Quirks,
-    check_no_error,
-    is_foreign,
-    object_head,
-    read_error,
-    read_listing,
-)
-from tornado_proxy.s3.client import (
-    CHECKSUM_MODE,
-    Endpoint,
-    find_endpoint,
-    make_client,
-    refuses_checksum_mode,
-    tls_context,
-)
+from tornado_proxy.s3 import answers, client, limits
 from tornado_proxy.s3.connection import Pool, PoolLimits, S3Response
 from tornado_proxy.s3.failures import THROTTLED, TRANSIENT, Retries, from_answer
 from tornado_proxy.s3.resumable import ObjectRequest
@@ -71,7 +53,9 @@ class LoopReads:
     attempts in the configuration of the bucket.
     """
 
-    def __init__(self, bucket: Bucket, keys: KeyPairs, endpoint: Endpoint, pool: S3Pool, retries: Retries) -> None:
+    def __init__(
+        self, bucket: Bucket, keys: KeyPairs, endpoint: client.Endpoint, pool: S3Pool, retries: Retries
+    ) -> None:
         self._bucket = bucket
         self._retries = retries
         self._keys = keys
@@ -79,9 +63,9 @@ class LoopReads:
         self._limits = PoolLimits(pool.connections, pool.queue, bucket.connect_timeout, bucket.read_timeout)
         self._pool = self._pool_of(endpoint)
         self._skew = 0.0
-        self._quirks = Quirks()
+        self._quirks = answers.Quirks()
         added = bucket.request_config
-        self._of_objects, self._of_listings = (CHECKSUM_MODE, *added.get_headers), added.list_headers
+        self._of_objects, self._of_listings = (client.CHECKSUM_MODE, *added.get_headers), added.list_headers
 
     async def get(self, request: ObjectRequest) -> S3Response:
         """Sends a GetObject and opens its answer."""
@@ -95,11 +79,11 @@ class LoopReads:
         call = _ReadRequest("GetObject", "GET", key, query, tuple(headers), is_bulk=continues)
         answer = await self._send(call)
         try:
-            answer.head = object_head(answer.status, answer.headers, part, lists=self._quirks.lists)
+            answer.head = answers.object_head(answer.status, answer.headers, part, lists=self._quirks.lists)
             if answer.head.info.etag is None:
-                check_no_error(answer.peek())
+                answers.check_no_error(answer.peek())
         except ValueError as error:
-            fault = read_error(answer.peek())
+            fault = answers.read_error(answer.peek())
             answer.close()
             if fault.code:
                 raise self._failure(call, answer, fault) from error
@@ -111,11 +95,13 @@ class LoopReads:
         request = _ReadRequest("HeadObject", "HEAD", key, headers=self._of_objects)
         answer = await self._send(request)
         try:
-            return object_head(answer.status, answer.headers, has_body=False, lists=self._quirks.lists).info
+            return answers.object_head(answer.status, answer.headers, has_body=False, lists=self._quirks.lists).info
         except ValueError as error:
             raise UpstreamError(f"{self._doing(request)}: {error}") from error
 
-    async def list(self, prefix: str, after: str | None, limit: int, continuation: str | None = None) -> ListAnswer:
+    async def list(
+        self, prefix: str, after: str | None, limit: int, continuation: str | None = None
+    ) -> answers.ListAnswer:
         """Sends a ListObjectsV2 with the delimiter `/`, a `MaxKeys` of `limit`, and the other parameters if given."""
         wanted = {"list-type": "2", "encoding-type": "url", "prefix": prefix, "delimiter": "/", "max-keys": str(limit)}
         if after:
@@ -126,10 +112,10 @@ class LoopReads:
         answer = await self._send(request)
         document = await answer.read_all(limits.LARGEST_LISTING)
         try:
-            listed = read_listing(document, answer.headers)
+            listed = answers.read_listing(document, answer.headers)
         except ValueError as error:
-            self._quirks.lists = not is_foreign(answer.headers)
-            if (fault := read_error(document)).code:
+            self._quirks.lists = not answers.is_foreign(answer.headers)
+            if (fault := answers.read_error(document)).code:
                 raise self._failure(request, answer, fault) from error
             raise UpstreamError(f"{self._doing(request)}: {error}") from error
         self._quirks.lists = True
@@ -156,9 +142,9 @@ class LoopReads:
                         return answer
                     answer.close()
                     continue
-                fault = ErrorDocument()
+                fault = answers.ErrorDocument()
                 with suppress(StorageError):  # it is too large or truncated
-                    fault = read_error(await answer.read_all(limits.LARGEST_ERROR))
+                    fault = answers.read_error(await answer.read_all(limits.LARGEST_ERROR))
                 if await self._correct(request, answer, fault, asked, corrected):
                     continue
                 error, status = self._failure(request, answer, fault), answer.status
@@ -181,7 +167,7 @@ class LoopReads:
         path = endpoint.bucket_path if request.key is None else endpoint.object_path + encode_path(request.key)
         kept = request.headers
         if not self._quirks.knows_checksums:
-            kept = tuple(each for each in kept if each is not CHECKSUM_MODE)
+            kept = tuple(each for each in kept if each is not client.CHECKSUM_MODE)
         headers = (("host", endpoint.authority), *kept)
         if pair is None:
             lines = header_lines(headers)
@@ -193,7 +179,12 @@ class LoopReads:
         return f"{request.method} {target} HTTP/1.1\r\n{lines}accept-encoding: {accepted}{_LAST_LINES}".encode()
 
     async def _correct(
-        self, request: _ReadRequest, answer: S3Response, fault: ErrorDocument, asked: Endpoint, corrected: set[str]
+        self,
+        request: _ReadRequest,
+        answer: S3Response,
+        fault: answers.ErrorDocument,
+        asked: client.Endpoint,
+        corrected: set[str],
     ) -> bool:
         """Corrects region, clock or keys after a request was refused; returns whether to send it again."""
         before = len(corrected)
@@ -204,7 +195,7 @@ class LoopReads:
             if self._endpoint is asked and region != asked.scope.region:
                 # All requests go there from now on.
                 moved = msgspec.structs.replace(self._bucket, region=region)
-                endpoint = await asyncio.to_thread(lambda: find_endpoint(make_client(moved), moved.name))
+                endpoint = await asyncio.to_thread(lambda: client.find_endpoint(client.make_client(moved), moved.name))
                 if endpoint is not None and self._endpoint is asked:
                     self._pool.close()
                     self._endpoint, self._pool = endpoint, self._pool_of(endpoint)
@@ -213,18 +204,18 @@ class LoopReads:
         if fault.code == "ExpiredToken":
             self._keys.distrust()
             corrected.add("keys")
-        is_refused = refuses_checksum_mode(request.doing, answer.status, fault.message)
-        if CHECKSUM_MODE in request.headers and is_refused and len(corrected) == before:
+        is_refused = client.refuses_checksum_mode(request.doing, answer.status, fault.message)
+        if client.CHECKSUM_MODE in request.headers and is_refused and len(corrected) == before:
             # The reason of a HEAD may be another, and is the same then.
             self._quirks.knows_checksums = "checksums" in corrected
             corrected.add("checksums")
         return len(corrected) > before
 
-    def _pool_of(self, endpoint: Endpoint) -> Pool:
-        make_tls = partial(tls_context, self._bucket.ca_path) if endpoint.is_tls else None
+    def _pool_of(self, endpoint: client.Endpoint) -> Pool:
+        make_tls = partial(client.tls_context, self._bucket.ca_path) if endpoint.is_tls else None
         return Pool(endpoint.host, endpoint.port, make_tls, self._limits)
 
-    def _clock_differs(self, request: _ReadRequest, answer: S3Response, fault: ErrorDocument) -> bool:
+    def _clock_differs(self, request: _ReadRequest, answer: S3Response, fault: answers.ErrorDocument) -> bool:
         """Adopts S3's clock if the difference of the clocks is why a request was refused; returns whether it is."""
         date = parse_date(answer.headers.get(b"date", b"").decode("latin-1"))
         if answer.status != 403 or date is None:
@@ -239,7 +230,7 @@ class LoopReads:
             return True
         return False
 
-    def _failure(self, request: _ReadRequest, answer: S3Response, fault: ErrorDocument) -> StorageError:
+    def _failure(self, request: _ReadRequest, answer: S3Response, fault: answers.ErrorDocument) -> StorageError:
         request_id = fault.request_id or answer.headers.get(b"x-amz-request-id", b"").decode("latin-1")
         return from_answer(self._doing(request), answer.status, fault.code, fault.message, request_id)
 

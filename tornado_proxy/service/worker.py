@@ -22,15 +22,8 @@ from typing import Any, Literal, cast
 
 import msgspec
 
+from tornado_proxy.service import runtime
 from tornado_proxy.service.limits import HEARTBEAT_EVERY
-from tornado_proxy.service.runtime import (
-    DetachedExecutor,
-    configure_logging,
-    end_process,
-    in_background,
-    run_event_loop,
-    set_log_level,
-)
 from tornado_proxy.service.serving import SingleProcess
 from tornado_proxy.service.snapshot import Snapshot, compile_snapshot
 from tornado_proxy.telemetry.events import ObjectWritten
@@ -142,14 +135,14 @@ def main() -> None:
     for each in (end, *listening):
         each.setblocking(False)
         each.set_inheritable(False)
-    run_event_loop(_work(end, listening), cast("Literal['auto', 'asyncio', 'uvloop']", event_loop))
-    end_process(0)
+    runtime.run_event_loop(_work(end, listening), cast("Literal['auto', 'asyncio', 'uvloop']", event_loop))
+    runtime.end_process(0)
 
 
 async def _work(end: socket.socket, listening: Sequence[socket.socket]) -> None:
     """Serves on sockets until the supervisor calls `stop` or is gone."""
     # A worker that is ended because a thread hangs does not wait for it.
-    asyncio.get_running_loop().set_default_executor(DetachedExecutor(thread_name_prefix="worker"))
+    asyncio.get_running_loop().set_default_executor(runtime.DetachedExecutor(thread_name_prefix="worker"))
     channel = await Channel.over(end)
     await channel.send(Hello(VERSION))
     first = await channel.receive()
@@ -163,9 +156,9 @@ async def _work(end: socket.socket, listening: Sequence[socket.socket]) -> None:
 class _Worker:
     def __init__(self, channel: Channel, start: Start) -> None:
         configuration = compile_snapshot(start.snapshot)
-        configure_logging(configuration.settings.log)
+        runtime.configure_logging(configuration.settings.log)
         if start.log_level is not None:
-            set_log_level(start.log_level)
+            runtime.set_log_level(start.log_level)
         self._channel = channel
         self._inherited = start.inherited
         self._serving = SingleProcess(configuration, number=start.number, spread=channel.post)
@@ -232,6 +225,6 @@ class _Worker:
         self._end(self._grace, is_last=True)
 
     async def _activate(self, number: int, snapshot: Snapshot) -> None:
-        configuration = await in_background(compile_snapshot, snapshot, self._serving.configuration)
+        configuration = await runtime.in_background(compile_snapshot, snapshot, self._serving.configuration)
         await self._serving.activate(number, configuration)
         await self._channel.send(self._heartbeat())

@@ -11,14 +11,7 @@ from functools import partial
 from typing import Any, assert_never
 
 from msgspec.structs import replace
-from tornado.httputil import (
-    HTTPConnection,
-    HTTPHeaders,
-    HTTPMessageDelegate,
-    HTTPServerRequest,
-    RequestStartLine,
-    ResponseStartLine,
-)
+from tornado import httputil
 
 from tornado_proxy.auth.authenticator import PolicyUnavailable, SignIn, is_cross_origin, is_permitted
 from tornado_proxy.pages.custom import TargetListData
@@ -284,17 +277,17 @@ class ProxyApplication(SharedApplication):
         self.closing = AsyncExitStack()  # what `close` ends
         self._generations = generations
 
-    def start_request(self, server_conn: object, request_conn: HTTPConnection) -> HTTPMessageDelegate:
+    def start_request(self, server_conn: object, request_conn: httputil.HTTPConnection) -> httputil.HTTPMessageDelegate:
         """Returns what takes a request of a connection: of the wire's, by a shorter way than a router's."""
         if not isinstance(request_conn, Stream):
             return super().start_request(server_conn, request_conn)
         return _Delegate(lambda *head: self._handler(WireRequest(request_conn, *head)))
 
-    def find_handler(self, request: HTTPServerRequest, **_kwargs: Any) -> Any:
+    def find_handler(self, request: httputil.HTTPServerRequest, **_kwargs: Any) -> Any:
         """Returns what takes a request."""
         return _Delegate(lambda *_: self._handler(request))
 
-    def _handler(self, request: HTTPServerRequest) -> Handler:
+    def _handler(self, request: httputil.HTTPServerRequest) -> Handler:
         """Chooses the handler of a request, which gets the generation that is in force now."""
         generation, peer = self._generations.in_force, peer_of(request)
         parts = generation.parts
@@ -321,7 +314,7 @@ class ProxyApplication(SharedApplication):
         await self.closing.aclose()
 
 
-class _Delegate(HTTPMessageDelegate):
+class _Delegate(httputil.HTTPMessageDelegate):
     """Starts a handler, and gives it the body when it is wanted."""
 
     _handler: Handler
@@ -330,7 +323,7 @@ class _Delegate(HTTPMessageDelegate):
         self._handler_for = handler_for
 
     def headers_received(
-        self, start_line: RequestStartLine | ResponseStartLine, headers: HTTPHeaders
+        self, start_line: httputil.RequestStartLine | httputil.ResponseStartLine, headers: httputil.HTTPHeaders
     ) -> Awaitable[None] | None:
         """Begins to answer; what it returns is done when the body is wanted."""
         self._handler = self._handler_for(start_line, headers)
@@ -353,7 +346,7 @@ class _Delegate(HTTPMessageDelegate):
 
 
 def _handler_for(
-    asked: HTTPServerRequest, parts: Parts, origin: Origin, *, is_proxied: bool
+    asked: httputil.HTTPServerRequest, parts: Parts, origin: Origin, *, is_proxied: bool
 ) -> tuple[type[Handler], Deciding | Answer]:
     """Reads a request; returns its handler, and what that is given; raises `RequestError`."""
     if (mistake := getattr(asked.connection, "mistake", None)) is not None:
@@ -392,7 +385,7 @@ _WITHOUT_TARGET: dict[type[Attempt], type[Handler]] = {
 }
 
 
-def _asset(asked: HTTPServerRequest, parts: Parts) -> Answer | None:
+def _asset(asked: httputil.HTTPServerRequest, parts: Parts) -> Answer | None:
     """Returns an asset of pages, which is public and available below every path."""
     if asked.method not in READING:
         return None

@@ -15,14 +15,7 @@ from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import MultipartParser, parse_options_header
 
 from tornado_proxy.routing.request import LengthRequired, RequestError
-from tornado_proxy.semantics.fields import (
-    ContentCheck,
-    Disposition,
-    Utf8Check,
-    is_media_type,
-    lacks_charset,
-    type_of_name,
-)
+from tornado_proxy.semantics import fields
 from tornado_proxy.storage.errors import TooLarge
 from tornado_proxy.web.limits import LARGEST_PART_HEADER, LONGEST_CONTENT_TYPE, LONGEST_MEDIA_TYPE
 from tornado_proxy.wire.incoming import content_length
@@ -90,9 +83,9 @@ class FileHead(msgspec.Struct, frozen=True):
     def content_type(self) -> str:
         """The type to store the file under: the sent one, if valid, else what the name suggests."""
         sent = self.sent_type
-        if sent and len(sent) <= LONGEST_MEDIA_TYPE and is_media_type(sent):
+        if sent and len(sent) <= LONGEST_MEDIA_TYPE and fields.is_media_type(sent):
             return sent.replace("\t", " ")  # as boto3 signs it
-        return type_of_name(self.file_name)
+        return fields.type_of_name(self.file_name)
 
 
 class IncomingFile:
@@ -101,7 +94,8 @@ class IncomingFile:
     def __init__(self, head: FileHead, chunks: AsyncIterator[bytes]) -> None:
         self.head = head
         self.size = 0
-        self.text = Utf8Check() if lacks_charset(head.content_type) else None  # of a text that does not say
+        # Of a text that does not say.
+        self.text = fields.Utf8Check() if fields.lacks_charset(head.content_type) else None
         self._chunks = chunks
 
     async def content(self, *, exactly: bool = False) -> AsyncGenerator[bytes, None]:
@@ -168,13 +162,13 @@ def check_raw(headers: Mapping[str, str]) -> None:
 def _checked(headers: Mapping[str, str], body: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
     """Returns a body that raises `DigestMismatch` at its end if the headers announce another digest than its own."""
     try:
-        check = ContentCheck(headers.get("Content-Md5"), headers.get("Content-Digest"))
+        check = fields.ContentCheck(headers.get("Content-Md5"), headers.get("Content-Digest"))
     except ValueError as error:
         raise DigestMismatch(f"the digest cannot be read: {error}") from None
     return _compared(body, check) if check else body
 
 
-async def _compared(body: AsyncIterator[bytes], check: ContentCheck) -> AsyncIterator[bytes]:
+async def _compared(body: AsyncIterator[bytes], check: fields.ContentCheck) -> AsyncIterator[bytes]:
     async for chunk in body:
         check.update(chunk)
         yield chunk
@@ -331,12 +325,12 @@ class MultipartForm:
     def _end(self) -> None:
         self._complete = True
 
-    def _disposition(self) -> Disposition:
+    def _disposition(self) -> fields.Disposition:
         # Bytes that are no UTF-8 become surrogates, which no key may hold.
         text = self._headers.get(b"content-disposition", b"").decode("utf-8", "surrogateescape")
         if text.partition(";")[0].strip(" \t").lower() != "form-data":
             raise MalformedForm("a part is not `form-data`")
         try:
-            return Disposition.from_header(text)
+            return fields.Disposition.from_header(text)
         except ValueError as error:
             raise MalformedForm(str(error)) from error

@@ -22,16 +22,7 @@ from tornado.httputil import (
 )
 
 from tornado_proxy.routing.request import RequestError
-from tornado_proxy.wire.incoming import (
-    HOST,
-    TOKEN,
-    ClientDisconnected,
-    Fields,
-    HeadTooLarge,
-    MalformedMessage,
-    content_length,
-    spelt,
-)
+from tornado_proxy.wire import incoming
 from tornado_proxy.wire.limits import LEAST_RATE, MOST_HEADERS, PIECE_OF_STREAM
 from tornado_proxy.wire.stream import NEVER, STAND_IN, ClientConnection, Stream
 
@@ -39,7 +30,7 @@ RawFields = Sequence[tuple[bytes, bytes]]
 
 _VERSION = "HTTP/2.0"
 _PSEUDO = frozenset({b":method", b":scheme", b":authority", b":path"})
-_METHOD = re.compile(TOKEN.encode())
+_METHOD = re.compile(incoming.TOKEN.encode())
 _NAME = re.compile(rb"[!#$%&'*+.^_`|~0-9a-z-]+")  # RFC 9113 8.2: no upper case
 _VALUE = re.compile(rb"[\t\x20-\x7e\x80-\xff]*")
 _PATH = re.compile(rb"/[\x21-\x7e\x80-\xff]*|\*")  # RFC 9113 8.3.1: no address with an authority of its own
@@ -55,7 +46,7 @@ class Head(NamedTuple):
     """The head of a request; `length` is that of its body, None if it is not announced."""
 
     line: RequestStartLine
-    fields: Fields
+    fields: incoming.Fields
     has_body: bool = False
     length: int | None = None
     expects_continue: bool = False
@@ -64,36 +55,38 @@ class Head(NamedTuple):
 def read_head(raw: RawFields, limit: int, *, has_body: bool) -> Head:
     """Reads a head, by the rules of one of HTTP/1.1; raises `HeadTooLarge`, `MalformedMessage`."""
     if sum([len(name) + len(value) + _FIELD_OVERHEAD for name, value in raw]) > limit:
-        raise HeadTooLarge(f"the head is longer than {limit} bytes")
+        raise incoming.HeadTooLarge(f"the head is longer than {limit} bytes")
     if len(raw) > MOST_HEADERS:
-        raise HeadTooLarge(f"more than {MOST_HEADERS} headers")
+        raise incoming.HeadTooLarge(f"more than {MOST_HEADERS} headers")
     pseudo, ordinary = _parted(raw)
     pairs = _read_fields(ordinary)
-    joined = Fields(pairs).joined
+    joined = incoming.Fields(pairs).joined
     method, target, host = _read_line(pseudo, joined.get("Host"))
     if "Host" not in joined:
         pairs, joined["Host"] = (("Host", host), *pairs), host
-    length = content_length(joined["Content-Length"]) if "Content-Length" in joined else None
+    length = incoming.content_length(joined["Content-Length"]) if "Content-Length" in joined else None
     if length and not has_body:
-        raise MalformedMessage("the body is not as long as its Content-Length")
+        raise incoming.MalformedMessage("the body is not as long as its Content-Length")
     if has_body and length is None:
         # How the application learns that a body of any length follows (RFC 9112 6).
         pairs, joined["Transfer-Encoding"] = (*pairs, ("Transfer-Encoding", "chunked")), "chunked"
     expects_continue = has_body and joined.get("Expect", "").lower() == "100-continue"
-    return Head(RequestStartLine(method, target, _VERSION), Fields(pairs, joined), has_body, length, expects_continue)
+    return Head(
+        RequestStartLine(method, target, _VERSION), incoming.Fields(pairs, joined), has_body, length, expects_continue
+    )
 
 
 def stand_in(raw: RawFields, *, has_body: bool) -> Head:
     """Stands in for a head that cannot be read."""
     line = STAND_IN._replace(method="HEAD") if (b":method", b"HEAD") in raw else STAND_IN
-    return Head(line, Fields(), has_body)
+    return Head(line, incoming.Fields(), has_body)
 
 
 def check_trailers(raw: RawFields) -> None:
     """Raises `MalformedMessage` for invalid trailers, which are dropped (RFC 9110 6.5.1)."""
     pseudo, ordinary = _parted(raw)
     if pseudo:
-        raise MalformedMessage("the trailers have a pseudo-header")
+        raise incoming.MalformedMessage("the trailers have a pseudo-header")
     _read_fields(ordinary)
 
 
@@ -104,7 +97,7 @@ def _parted(raw: RawFields) -> tuple[dict[bytes, bytes], RawFields]:
         if not name.startswith(b":"):
             return pseudo, raw[at:]
         if name not in _PSEUDO or name in pseudo:
-            raise MalformedMessage("a pseudo-header is unknown or there twice")
+            raise incoming.MalformedMessage("a pseudo-header is unknown or there twice")
         pseudo[name] = value
     return pseudo, ()
 
@@ -113,20 +106,20 @@ def _read_line(pseudo: dict[bytes, bytes], host: str | None) -> tuple[str, str, 
     """Returns method, target and host (RFC 9113 8.3.1)."""
     method, path, authority = pseudo.get(b":method", b""), pseudo.get(b":path"), pseudo.get(b":authority")
     if not _METHOD.fullmatch(method):
-        raise MalformedMessage("the method is missing or invalid")
+        raise incoming.MalformedMessage("the method is missing or invalid")
     named = host if authority is None else authority.decode("latin-1")
     if named is None:
-        raise MalformedMessage("neither `:authority` nor Host")
-    if not HOST.fullmatch(named) or host not in (None, named):
-        raise MalformedMessage("the authority is invalid, or is not the one of Host")
+        raise incoming.MalformedMessage("neither `:authority` nor Host")
+    if not incoming.HOST.fullmatch(named) or host not in (None, named):
+        raise incoming.MalformedMessage("the authority is invalid, or is not the one of Host")
     if method == b"CONNECT":
         if path is not None or b":scheme" in pseudo:
-            raise MalformedMessage("a CONNECT has a path or a scheme")
+            raise incoming.MalformedMessage("a CONNECT has a path or a scheme")
         return "CONNECT", named, named
     if pseudo.get(b":scheme") not in (b"https", b"http"):
-        raise MalformedMessage("the scheme is missing or unknown")
+        raise incoming.MalformedMessage("the scheme is missing or unknown")
     if path is None or not _PATH.fullmatch(path) or (path == b"*" and method != b"OPTIONS"):
-        raise MalformedMessage("the path is missing or invalid")
+        raise incoming.MalformedMessage("the path is missing or invalid")
     return method.decode(), path.decode("latin-1"), named
 
 
@@ -136,15 +129,15 @@ def _read_fields(raw: RawFields) -> tuple[tuple[str, str], ...]:
     cookies: list[bytes] = []
     for name, value in raw:
         if not _NAME.fullmatch(name):
-            raise MalformedMessage("a header has an invalid name")
+            raise incoming.MalformedMessage("a header has an invalid name")
         if not _VALUE.fullmatch(value) or value.strip(b" \t") != value:
-            raise MalformedMessage("a header has an invalid value")
+            raise incoming.MalformedMessage("a header has an invalid value")
         if name in _OF_CONNECTIONS or (name == b"te" and value.lower() != b"trailers"):
-            raise MalformedMessage("a header is about the connection")
+            raise incoming.MalformedMessage("a header is about the connection")
         if name == b"cookie":
             cookies.append(value)
         else:
-            pairs.append((spelt(name.decode()), value.decode("latin-1")))
+            pairs.append((incoming.spelt(name.decode()), value.decode("latin-1")))
     if cookies:
         pairs.append(("Cookie", b"; ".join(cookies).decode("latin-1")))
     return tuple(pairs)
@@ -189,7 +182,7 @@ class Http2Stream(Stream):
         super().__init__(connection, mistake, has_body=head.has_body)
         self.number = number
         self.is_read = not head.has_body
-        self.is_malformed = isinstance(mistake, MalformedMessage)  # and ends with an error (RFC 9113 8.1.1)
+        self.is_malformed = isinstance(mistake, incoming.MalformedMessage)  # and ends with an error (RFC 9113 8.1.1)
         self.is_open = True
         self.has_ended = False  # whether the end of the answer was sent
         self.deadline = NEVER
@@ -306,7 +299,7 @@ class Http2Stream(Stream):
         if self.has_ended:
             self._connection.end(self)
         else:
-            self.break_off(MalformedMessage(reason))
+            self.break_off(incoming.MalformedMessage(reason))
 
     def break_off(self, mistake: RequestError) -> None:
         """Ends a request whose rest will not arrive, or whose client has left."""
@@ -320,7 +313,7 @@ class Http2Stream(Stream):
         held, self._held = self._held, 0
         self._connection.consume(self.number, held)
 
-    def lose(self, mistake: ClientDisconnected) -> None:
+    def lose(self, mistake: incoming.ClientDisconnected) -> None:
         """Ends a request that the client takes no answer to any more."""
         self.is_open = False
         self.deadline = NEVER
