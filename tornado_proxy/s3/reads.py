@@ -6,7 +6,7 @@ import asyncio
 import math
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from msgspec.structs import replace
 
@@ -18,23 +18,11 @@ from tornado_proxy.semantics.conditions import ANY, UNCONDITIONAL, ByteRange, Co
 from tornado_proxy.storage import errors
 from tornado_proxy.storage.store import Entry, ObjectInfo, OpenedObject, Page, start_after
 
+if TYPE_CHECKING:
+    from tornado_proxy.s3.boto3_reads import Boto3Reads
+    from tornado_proxy.s3.loop_reads import LoopReads
+
 T = TypeVar("T")
-
-
-class ReadCalls(Protocol):
-    """The calls of a reader: each sends one request, retries it, and raises `StorageError`."""
-
-    async def get(self, request: ObjectRequest) -> ObjectResponse:
-        """Sends a GetObject and opens its answer."""
-
-    async def head(self, key: str) -> ObjectInfo:
-        """Sends a HeadObject."""
-
-    async def list(self, prefix: str, after: str | None, limit: int, continuation: str | None = None) -> ListAnswer:
-        """Sends a ListObjectsV2 with the delimiter `/`, a `MaxKeys` of `limit`, and the other parameters if given."""
-
-    async def close(self) -> None:
-        """Closes the calls; open objects can be read to their end."""
 
 
 class Deadlines:
@@ -90,7 +78,7 @@ class Reader:
 
     def __init__(
         self,
-        calls: ReadCalls,
+        calls: LoopReads | Boto3Reads,
         timeout: float,
         limits: ReadLimits,
         notice: Callable[[ResumedRead], None] = lambda _: None,

@@ -28,7 +28,7 @@ from tornado_proxy.s3.executor import Executor, Parameters, ask
 from tornado_proxy.s3.failures import Retries, translated
 from tornado_proxy.s3.limits import COMPLETION_PAUSE, COMPLETION_WITHIN, LONGEST_COMPLETION_PAUSE, PROOF_WITHIN
 from tornado_proxy.s3.loop_reads import LoopReads
-from tornado_proxy.s3.reads import ReadCalls, Reader
+from tornado_proxy.s3.reads import Reader
 from tornado_proxy.s3.resumable import ReadLimits, ResumedRead, read_memory
 from tornado_proxy.s3.signature import KeyPair, KeyPairs
 from tornado_proxy.s3.transport import Transport
@@ -106,7 +106,7 @@ class S3Store(Reader):
         else:
             pairs = KeyPair(*given.reveal()) if given else session.get_credentials()
         if pool.reads == "loop" and endpoint is not None and pairs is not None:
-            calls: ReadCalls = LoopReads(bucket, KeyPairs(pairs), endpoint, pool, self._retries)
+            calls: LoopReads | Boto3Reads = LoopReads(bucket, KeyPairs(pairs), endpoint, pool, self._retries)
         else:  # boto3 is wanted, or is the only one that can sign
             calls = Boto3Reads(bucket, self._client, self._executor)
         super().__init__(calls, bucket.timeout, limits, notice)

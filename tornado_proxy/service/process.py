@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, ExitStack, suppress
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
@@ -22,13 +22,17 @@ from tornado_proxy.config.server import Listener
 from tornado_proxy.service import limits
 from tornado_proxy.service.building import probe_stores
 from tornado_proxy.service.last_good import LastGood, keep_each
-from tornado_proxy.service.reloading import Reloader, Serving
+from tornado_proxy.service.reloading import Reloader
 from tornado_proxy.service.runtime import DetachedExecutor, comes_within, guarded
 from tornado_proxy.service.snapshot import Snapshot
 from tornado_proxy.service.watching import follow
 from tornado_proxy.storage.probe import ProbeResult
 from tornado_proxy.telemetry.events import Bus, Event, Probed, ReloadReport
 from tornado_proxy.telemetry.log import log_service_events
+
+if TYPE_CHECKING:
+    from tornado_proxy.service.serving import SingleProcess
+    from tornado_proxy.service.supervisor import Supervisor
 
 _LOG = logging.getLogger("tornado_proxy")
 
@@ -177,7 +181,7 @@ class Defect(NamedTuple):
 class Process:
     """The service from its start to its end."""
 
-    def __init__(self, launch: Launch, serving: Serving) -> None:
+    def __init__(self, launch: Launch, serving: SingleProcess | Supervisor) -> None:
         self._launch = launch
         self.serving = serving
         self.last_good = launch.last_good

@@ -13,15 +13,13 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import Enum
 from pathlib import Path
-from socket import socket
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 from msgspec.structs import replace
 
 from tornado_proxy.config.model import Settings
 from tornado_proxy.config.options import SettingsSection, options_of
-from tornado_proxy.routing.compare import KeptRequest
 from tornado_proxy.rules.diagnostic import Diagnostic, counted, errors
 from tornado_proxy.rules.model import Counted, RuleSet
 from tornado_proxy.rules.tree import Dialect
@@ -31,9 +29,11 @@ from tornado_proxy.service.runtime import free_in_turns, in_background
 from tornado_proxy.service.snapshot import Configuration, Snapshot, compile_snapshot, tolerant_of_dates
 from tornado_proxy.service.trials import BUCKET_DOWN, probed, run_rule_tests
 from tornado_proxy.telemetry.events import Event, ReloadOutcome, ReloadReport
-from tornado_proxy.telemetry.metrics import ProcessReport
-from tornado_proxy.web.generation import Generation
 from tornado_proxy.wire.shares import in_own_thread
+
+if TYPE_CHECKING:
+    from tornado_proxy.service.serving import SingleProcess
+    from tornado_proxy.service.supervisor import Supervisor
 
 Result = TypeVar("Result")
 
@@ -45,47 +45,6 @@ _UNSETTLED = Diagnostic(
 _HANGS = Diagnostic(
     "unreadable-file", "the files cannot be read: the file system does not answer", help="look for a mount that hangs"
 )
-
-
-class Serving(Protocol):
-    """Answers requests: `SingleProcess` or `Supervisor`. It has the configuration and the generation in force."""
-
-    configuration: Configuration
-    worker_ends: int  # of workers that ended by themselves
-
-    @property
-    def generation(self) -> Generation:
-        """The generation in force, made from the configuration."""
-
-    async def start(self, sockets: Sequence[socket], *, inherited: bool) -> None:
-        """Takes over listening sockets, and returns when requests are answered.
-
-        Inherited ones belong to the service manager: the next process accepts what waits in their queue.
-        """
-
-    async def activate(self, number: int, configuration: Configuration) -> None:
-        """Puts a configuration in force, and returns when all new requests get it; raises `Unbuildable` before."""
-
-    def responsive(self) -> Sequence[bool]:
-        """Returns of each process that should answer requests whether it does, and its event loop ran recently."""
-
-    def workers(self) -> Sequence[dict[str, object]]:
-        """Returns the state of each process that answers requests, as JSON."""
-
-    async def report(self, *, has_metrics: bool = False) -> ProcessReport:
-        """Returns all counts since the start, including those of processes that have ended; metrics if wanted."""
-
-    async def requests(self) -> Sequence[KeptRequest]:
-        """Returns the last requests that are kept in memory, over all processes, the oldest first."""
-
-    async def purge(self, target: str | None, prefix: str) -> int:
-        """Purges keys with a prefix from the caches of a target, or all; returns their number over all processes."""
-
-    def set_log_level(self, level: str) -> None:
-        """Sets the log level of all processes."""
-
-    async def wind_down(self, grace: float) -> None:
-        """Accepts no more, and finishes running requests within `grace` seconds."""
 
 
 def changes(in_force: Configuration, configuration: Configuration) -> Iterator[str]:
@@ -274,7 +233,7 @@ class Reloader:
 
     def __init__(
         self,
-        serving: Serving,
+        serving: SingleProcess | Supervisor,
         read: Callable[[], Snapshot],
         emit: Callable[[Event], None],
         *,

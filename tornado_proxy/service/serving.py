@@ -62,7 +62,10 @@ def _tracer(tracing: Tracing | None) -> RequestTracer | None:
 
 
 class SingleProcess:
-    """Serves in this process; raises `Unbuildable`. `spread` gets each object that other caches must drop."""
+    """Serves in this process; raises `Unbuildable`. `spread` gets each object that other caches must drop.
+
+    `service.supervisor.Supervisor` has the same methods, for all workers. `worker_ends` counts those that ended.
+    """
 
     def __init__(
         self, configuration: Configuration, *, number: int = 1, spread: Callable[[ObjectWritten], None] | None = None
@@ -103,13 +106,16 @@ class SingleProcess:
         return self._generations.in_force
 
     async def start(self, sockets: Sequence[socket], *, inherited: bool) -> None:
-        """Begins to answer."""
+        """Takes over listening sockets, and begins to answer.
+
+        Inherited ones belong to the service manager: the next process accepts what waits in their queue.
+        """
         self._inherited = inherited
         self._metrics.watch_loop()
         self._server.add_sockets(sockets)
 
     async def activate(self, number: int, configuration: Configuration) -> None:
-        """Builds the generation on a thread, and puts it in force on the event loop."""
+        """Builds the generation on a thread, and puts it in force on the event loop; raises `Unbuildable` before."""
         in_force = self.generation.parts
         parts = await in_background(self._builder.build, configuration, in_force)
         # TLS contexts are slow to make, and most edits change rules only.
