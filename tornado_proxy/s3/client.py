@@ -237,7 +237,12 @@ def _add_headers(client: S3Client, headers: CallHeaders) -> None:
             added = {name: value for name, value in given if _METADATA.sub(r"\1", name) not in foreign}
             client.meta.events.register(f"before-call.s3.{operation}", partial(_set_headers, added))
     in_urls = {name: value for name, value in headers.get_headers if name.startswith("x-amz-")}
-    client.meta.events.register("before-sign.s3.GetObject", partial(_set_parameters, in_urls))
+
+    def add_to_url(request: awsrequest.AWSRequest, signature_version: object, **_: object) -> None:
+        if str(signature_version).endswith("-query"):  # the browser that follows it sends no headers
+            request.params.update(in_urls)
+
+    client.meta.events.register("before-sign.s3.GetObject", add_to_url)
 
 
 def _headers_of(client: S3Client, operation: str) -> frozenset[str]:
@@ -250,14 +255,6 @@ def _headers_of(client: S3Client, operation: str) -> frozenset[str]:
 def _set_headers(added: Mapping[str, str], params: dict[str, Any], **_: object) -> None:
     kept = {name: value for name, value in params["headers"].items() if name.lower() not in added}
     params["headers"] = {**kept, **added}
-
-
-def _set_parameters(
-    added: Mapping[str, str], request: awsrequest.AWSRequest, signature_version: object, **_: object
-) -> None:
-    """Adds headers to a URL that is signed, as the browser that follows it sends none of them."""
-    if str(signature_version).endswith("-query"):
-        request.params.update(added)
 
 
 # Refusals of a checksum that was sent are not among them.

@@ -175,8 +175,14 @@ class MessageParser:
                 break
             at += size
         del received[:at]
-        if self._in_trailers:
-            self._read_trailers(received)
+        if self._in_trailers:  # which are dropped, as RFC 9110 6.5.1 allows
+            end = 0 if received.startswith(b"\r\n") else received.find(b"\r\n\r\n") + 2
+            if end != 1:
+                _read_lines(bytes(received[:end]), _RAW_FIELD, _RAW_FIELDS)
+                del received[: end + 2]
+                self.complete = True
+            elif len(received) > limits.LONGEST_TRAILERS:
+                raise MalformedMessage("the trailers are too long")
         return b"".join(pieces)
 
     def cut_body(self, received: bytearray | memoryview) -> bytes:
@@ -219,17 +225,6 @@ class MessageParser:
         self._chunk, self.remaining = _NEXT, int(line[1], 16)
         self._in_trailers = self.remaining == 0
         return line.end() - at
-
-    def _read_trailers(self, received: bytearray) -> None:
-        """Takes the trailers, which are dropped, as RFC 9110 6.5.1 allows."""
-        end = 0 if received.startswith(b"\r\n") else received.find(b"\r\n\r\n") + 2
-        if end == 1:
-            if len(received) > limits.LONGEST_TRAILERS:
-                raise MalformedMessage("the trailers are too long")
-            return
-        _read_lines(bytes(received[:end]), _RAW_FIELD, _RAW_FIELDS)
-        del received[: end + 2]
-        self.complete = True
 
 
 class RequestParser(MessageParser):
