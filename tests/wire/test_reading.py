@@ -63,6 +63,16 @@ async def test_a_buffer_takes_what_its_reader_waits_for():
     assert (deliveries[0], body.peek()) == (None, b"abcd")
 
 
+async def test_the_end_wakes_its_reader():
+    """A reader that waits gets nothing when the body ends."""
+    body = BodyBuffer(limit=10)
+    reading = asyncio.ensure_future(body.read())
+    await asyncio.sleep(0)
+    assert body.is_awaited
+    body.end()
+    assert (await reading, body.is_awaited) == (b"", False)
+
+
 class _Broken(Exception):
     """An error that can be referenced weakly."""
 
