@@ -177,9 +177,8 @@ class Transport:
             if isinstance(error, failures.SSLError):
                 if time.monotonic() >= self._distrusted_at + DISTRUSTED_FOR:
                     # The next attempt reads whom to trust again: the authority may have been renewed.
-                    self._distrusted_at = time.monotonic()
                     self.close()
-                    self._managers = {}
+                    self._distrusted_at, self._managers = time.monotonic(), {}
                 if "CERTIFICATE_VERIFY_FAILED" in str(error):
                     told = failures.SSLError(f"{error}; {HOW_TO_TRUST}")
             raise kind(endpoint_url=url, proxy_url=str(manager.proxy).rpartition("@")[2], error=told) from error
