@@ -31,7 +31,7 @@ class _Counting(MemoryStore):
 
 
 def _store(names):
-    store = _Counting(lambda: datetime(2026, 1, 1, tzinfo=UTC))
+    store = _Counting(clock=lambda: datetime(2026, 1, 1, tzinfo=UTC))
     for name in names:
         store.add(f"d/{name}", b"x")
     return store

@@ -36,9 +36,9 @@ STEPS: dict[str, tuple[object, str]] = {
     "keeping": (LastGood, "keep"),
     "a probe": (process, "probe_stores"),
     "a sample": (Administration, "sample"),
-    "telling the service manager of SIGHUP": (Notifier, "reloading"),
-    "telling the service manager of an edit": (Notifier, "status"),
-    "feeding the watchdog": (Notifier, "alive"),
+    "telling the service manager of SIGHUP": (Notifier, "tell", "RELOADING=1"),
+    "telling the service manager of an edit": (Notifier, "tell", "status"),
+    "feeding the watchdog": (Notifier, "tell", "WATCHDOG=1"),
 }
 REFUSED = ("what a refusal is for", "renewing")  # steps of an edit with a mistake
 GOOD = 'rewrite `^/a$` -> "/b"\ntest "/a" -> "/b"'
@@ -95,10 +95,12 @@ async def test_a_defect_in_any_step_leaves_the_service_alive(step, tmp_path, mon
     monkeypatch.setenv("WATCHDOG_PID", str(os.getpid()))
     files = Files.create(tmp_path, site=GOOD)
     files.configure(f"{CONFIGURATION}s3: {{probeInterval: 1}}\nreload: {{probe: off}}\n")
-    owner, name = STEPS[step]
+    owner, name, *only = STEPS[step]
     raised, works = [], getattr(owner, name)
 
-    def failing(*_arguments, **_options):
+    def failing(*arguments, **options):
+        if only and only[0] not in (*arguments, *options):
+            return works(*arguments, **options)
         raised.append(name)
         raise RuntimeError(f"a defect in {name}")
 
