@@ -465,10 +465,11 @@ class OverlapCandidates:
         begun = (text[:each] for each in takewhile(len(text).__gt__, self._lengths))
         places = range(bisect_left(self._sorted, text), len(self._sorted))
         longer = takewhile(lambda each: each.startswith(text), map(self._sorted.__getitem__, places))
-        for number in chain.from_iterable(self._by_prefix.get(each, ()) for each in chain(longer, begun)):
-            other = self._suffixes[number]
-            if number in among and (other.endswith(end) or end.endswith(other)):
-                yield number
+        for alike in filter(None, map(self._by_prefix.get, chain(longer, begun))):
+            for number in alike[bisect_left(alike, among.start) : bisect_left(alike, among.stop)]:
+                other = self._suffixes[number]
+                if other.endswith(end) or end.endswith(other):
+                    yield number
 
 
 def folded_edge(source: Language, anchors: frozenset[AssertionKind]) -> str:

@@ -217,3 +217,10 @@ def test_the_name_of_a_list_is_a_string_like_others(tmp_path, written):
     tmp_path.joinpath('café "1".txt').write_text("/a /b")
     tmp_path.joinpath("site.rules").write_text(f"target site {{ redirects {written} }}")
     assert [*read_rule_files([tmp_path]).lists.values()] == [b"/a /b"]
+
+
+@pytest.mark.parametrize("text", [r'target site { redirects "a\ud800b.txt" }', r'# see redirects "\udfff"'])
+def test_a_name_that_no_file_can_have_is_left_to_the_parser(tmp_path, text):
+    """An escape of half a character is no name of a file, and may stand in a comment."""
+    tmp_path.joinpath("site.rules").write_text(text)
+    assert read_rule_files([tmp_path]).lists == {}

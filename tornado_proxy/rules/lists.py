@@ -36,6 +36,7 @@ def read_lists(files: Iterable[tuple[str, bytes]]) -> Mapping[str, bytes | str]:
         for quoted, raw in _NAMED.findall(data.decode(errors="replace")):
             try:
                 path = list_path(file, raw or json.loads(quoted, strict=False))
+                os.fsencode(path)
             except ValueError:
                 continue  # an escape that the parser refuses
             if path in lists:

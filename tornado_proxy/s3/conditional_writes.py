@@ -77,6 +77,7 @@ class ConditionalWrites:
         self._call = call
         self._find = find
         self._trials: dict[tuple[str, bool], asyncio.Task[str]] = {}  # by condition, whole or in parts
+        self._removals: set[asyncio.Task[None]] = set()  # of the objects of trials
         # What is wrong with the way S3 takes each, empty if nothing is.
         self._found: dict[tuple[str, bool], str] = {}
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()  # by key
@@ -169,8 +170,11 @@ class ConditionalWrites:
                 await self._put(key, described, {})  # raises what else S3 refuses
             return f"S3 refuses `{_HEADERS[name]}` of {way} ({error.code})"
         finally:
-            removal = asyncio.ensure_future(self._remove(key))
-            await asyncio.wait([removal], timeout=ABORT_WITHIN)
+            removal = asyncio.get_running_loop().create_task(self._remove(key))
+            self._removals.add(removal)
+            removal.add_done_callback(self._removals.discard)
+            if (await asyncio.wait([removal], timeout=ABORT_WITHIN))[0]:
+                removal.result()
         return f"S3 ignores `{_HEADERS[name]}` of {way}, and could replace a file"
 
     async def _put(self, key: ObjectKey, described: Parameters, condition: Parameters) -> None:

@@ -89,6 +89,9 @@ def _client(location: Location, config: UrlConfig) -> Any:
         endpoint_url=endpoint or None,
         use_ssl=not config.aws_disable_ssl,
         config=Config(
-            connect_timeout=config.http_timeout, read_timeout=config.http_timeout, retries={"total_max_attempts": 1}
+            user_agent="tornado-proxy",
+            connect_timeout=config.http_timeout,
+            read_timeout=config.http_timeout,
+            retries={"total_max_attempts": 1},
         ),
     )

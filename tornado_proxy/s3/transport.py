@@ -173,19 +173,20 @@ class Transport:
             kind = next((known for theirs, known in _KNOWN if isinstance(error, theirs)), exceptions.HTTPClientError)
             # urllib3 calls the connection aborted when S3 takes no more of a body.
             kind = exceptions.ReadTimeoutError if any(isinstance(each, TimeoutError) for each in error.args) else kind
-            told = error
-            if isinstance(error, failures.SSLError):
-                if time.monotonic() >= self._distrusted_at + DISTRUSTED_FOR:
-                    # The next attempt reads whom to trust again: the authority may have been renewed.
-                    self.close()
-                    self._distrusted_at, self._managers = time.monotonic(), {}
-                if "CERTIFICATE_VERIFY_FAILED" in str(error):
-                    told = failures.SSLError(f"{error}; {HOW_TO_TRUST}")
+            told = self._distrusted(error) if isinstance(error, failures.SSLError) else error
             raise kind(endpoint_url=url, proxy_url=str(manager.proxy).rpartition("@")[2], error=told) from error
         # boto3 would take most pages for internal errors of S3.
         if not request.stream_output and answer.status == HTTPStatus.OK and b"<html" in response.content[:1000].lower():
             raise UpstreamError(NOT_S3)
         return response
+
+    def _distrusted(self, error: failures.SSLError) -> failures.SSLError:
+        """Lets the next attempt read whom to trust again: the authority may have been renewed. Returns what to say."""
+        if time.monotonic() >= self._distrusted_at + DISTRUSTED_FOR:
+            self._distrusted_at = time.monotonic()
+            self.close()
+            self._managers = {}
+        return failures.SSLError(f"{error}; {HOW_TO_TRUST}") if "CERTIFICATE_VERIFY_FAILED" in str(error) else error
 
     def _manager(self, url: str, scheme: str, host: str) -> PoolManager:
         if (found := self._managers.get((scheme, host))) is None:

@@ -176,7 +176,6 @@ async def guarded(
 
 ACCESS = "tornado_proxy.access"
 
-
 _PRIORITIES = ((logging.CRITICAL, 2), (logging.ERROR, 3), (logging.WARNING, 4), (logging.INFO, 6), (logging.NOTSET, 7))
 
 

@@ -64,7 +64,8 @@ def _tracer(tracing: Tracing | None) -> RequestTracer | None:
 class SingleProcess:
     """Serves in this process; raises `Unbuildable`. `spread` gets each object that other caches must drop.
 
-    `service.supervisor.Supervisor` has the same methods, for all workers. `worker_ends` counts those that ended.
+    `service.supervisor.Supervisor` has the methods that `process`, `reloading` and `admin` call, for all workers.
+    `activate` returns when all new requests get the configuration. `worker_ends` counts those that ended by themselves.
     """
 
     def __init__(

@@ -37,7 +37,8 @@ RESTART_DELAYS = (0.0, 1.0, 2.0, 5.0, 10.0, 30.0)
 """Seconds before a worker is replaced, by how many workers in a row did not last; the last one for all more."""
 
 WORKER = "import gc; gc.disable(); from tornado_proxy.service.worker import main; main()"
-"""The program of a worker; its event loop turns the garbage collector on, as nearly all objects of a start stay."""
+"""The program of a worker. It starts without the garbage collector, as nearly all objects of a start stay; its event
+loop turns the collector on."""
 
 
 class WorkerHandle:

@@ -11,6 +11,7 @@ import socket
 import time
 from asyncio.staggered import staggered_race
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import ExitStack
 from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
@@ -109,10 +110,12 @@ class Dialer:
 
 
 def _unconnected(family: int, timeout: float) -> socket.socket:
-    made = socket.socket(family, socket.SOCK_STREAM)
-    made.settimeout(timeout)
-    made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-    made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    with ExitStack() as failing:
+        made = failing.enter_context(socket.socket(family, socket.SOCK_STREAM))
+        made.settimeout(timeout)
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        failing.pop_all()
     return made
 
 

@@ -203,7 +203,8 @@ def _shielding(target: TargetRules, idle: Collection[int]) -> set[int]:
         return shielding
     for each in target.rule_set.lists:
         taken = (target.rule_set.first_match.find(address) for address, _ in each)
-        shielding.update(match[0] for match in taken if match and target.rewrites[match[0]].number < each.number)
+        before = (match[0] for match in taken if match and target.rewrites[match[0]].number < each.number)
+        shielding.update(index for index in before if index in idle)
     languages, budget = target.languages, Budget(EFFECT_STEPS)
     candidates = OverlapCandidates(languages)
     for index in sorted(set(idle) - shielding, reverse=True):

@@ -65,7 +65,7 @@ def refused_result(subject: Subject) -> Iterator[LintFinding]:
     """A template whose result is always refused."""
     for rewrite, target, _ in subject.rewrites:
         text = constant(rewrite) if rewrite.kind is RuleKind.REWRITE else None
-        if text is None:  # of a redirect, the compiler refuses what is wrong up to the first hole
+        if text is None:  # of a redirect, the compiler refuses what is wrong up to the first hole; `gone` has no result
             reason = _certain_fault(rewrite)
         else:
             reason = objection(text if text.startswith("/") else f"/{text}") if text else "is empty"

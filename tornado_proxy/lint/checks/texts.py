@@ -37,7 +37,7 @@ from tornado_proxy.lint.check import (
     reworded,
     shown,
 )
-from tornado_proxy.lint.subject import UNALLOWABLE, Subject, TargetRules, without
+from tornado_proxy.lint.subject import UNALLOWABLE, Allowance, Subject, TargetRules, without
 from tornado_proxy.rules.diagnostic import Edit, Safety, Severity, Span, did_you_mean
 from tornado_proxy.rules.loading import unknown_targets
 from tornado_proxy.rules.model import Rewrite
@@ -90,12 +90,18 @@ def unescaped_dot(subject: Subject) -> Iterator[LintFinding]:
         source = rewrite.statement.source
         written = "`\\.`" if source.raw else "`\\\\.`"
         advice = f"write {written} for a dot, `[^/]` for any character of a name"
-        for node in walk(tree):
-            pieces = node.pieces if isinstance(node, Sequence) else ()
-            for before, (part, behind) in zip((None, *pieces), pairwise(pieces), strict=False):
-                if isinstance(part, AnyCharacter) and not isinstance(before, AnyCharacter) and _begins_a_word(behind):
-                    fixes = offer("escape the dot", inserted(source, part.extent.start, "\\"))
-                    yield LintFinding("`.` matches any character", source.at(*part.extent), advice, fixes=fixes)
+        for dot in _dots(tree):
+            fixes = offer("escape the dot", inserted(source, dot.extent.start, "\\"))
+            yield LintFinding("`.` matches any character", source.at(*dot.extent), advice, fixes=fixes)
+
+
+def _dots(tree: Node) -> Iterator[AnyCharacter]:
+    """Yields each `.` that stands alone before what is a word."""
+    for node in walk(tree):
+        pieces = node.pieces if isinstance(node, Sequence) else ()
+        for before, (part, behind) in zip((None, *pieces), pairwise(pieces), strict=False):
+            if isinstance(part, AnyCharacter) and not isinstance(before, AnyCharacter) and _begins_a_word(behind):
+                yield part
 
 
 def _begins_a_word(node: Node) -> bool:
@@ -362,9 +368,12 @@ def unused_allowance(subject: Subject) -> Iterator[LintFinding]:
             title = "remove it" if len(unused) == 1 else "remove all names that are not needed here"
             fixes = offer(title, edits, Safety.SAFE)
             for each in unused:
-                why = f"this allows `{each.name}`, which finds nothing here"
-                if each.name == UNALLOWABLE:
-                    why = f"`{each.name}` cannot be allowed"
-                elif each.covers is None:
-                    why = f"this allows `{each.name}` for nothing: no statement or block follows"
-                yield LintFinding(why, each.span, "remove it", fixes=fixes)
+                yield LintFinding(_why_unused(each), each.span, "remove it", fixes=fixes)
+
+
+def _why_unused(allowance: Allowance) -> str:
+    if allowance.name == UNALLOWABLE:
+        return f"`{allowance.name}` cannot be allowed"
+    if allowance.covers is None:
+        return f"this allows `{allowance.name}` for nothing: no statement or block follows"
+    return f"this allows `{allowance.name}`, which finds nothing here"

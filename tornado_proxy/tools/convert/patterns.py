@@ -64,7 +64,8 @@ class PossibleCaptures:
         nodes = [*syntax.walk(tree)] if tree else []
         repeats = (each for each in nodes if isinstance(each, syntax.Repeat) and each.most != 1)
         repeated = {id(inner) for each in repeats for inner in syntax.walk(each.body)}
-        once = [each for each in nodes if isinstance(each, syntax.Group) and id(each) not in repeated]
+        groups = (each for each in nodes if isinstance(each, syntax.Group) and each.number is not None)
+        once = [each for each in groups if id(each) not in repeated]
         self._groups = {group.number: group for group in once}  # that capture at most once
         sure = set(map(id, certain(tree))) if tree else ()
         self._sure = {group.number for group in once if id(group) in sure}
