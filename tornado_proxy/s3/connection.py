@@ -338,16 +338,16 @@ class Pool:
     Beyond the limit of connections, or beyond a client's share of them, requests wait.
     """
 
-    def __init__(self, host: str, port: int, make_tls: Callable[[], SSLContext] | None, limits: PoolLimits) -> None:
+    def __init__(self, host: str, port: int, make_tls: Callable[[], SSLContext] | None, allowed: PoolLimits) -> None:
         self._dialer = Dialer(host, port)
         self._make_tls = make_tls
         self._tls = make_tls and make_tls()
         self._distrusted_at = -inf
         self._is_distrusting = False  # whether to read again whom to trust
-        self._limits = limits
+        self._limits = allowed
         self._idle: dict[S3Connection, None] = {}  # the one that is idle longest first
         self._busy: dict[S3Connection, Place] = {}
-        self._places = Shares("a connection to S3", limits.connections, limits.waiting, Busy)
+        self._places = Shares("a connection to S3", allowed.connections, allowed.waiting, Busy)
         self._pauses = Pauses(self._places.is_waited_for)
         self._is_closed = False
 

@@ -80,11 +80,11 @@ class Reader:
         self,
         calls: LoopReads | Boto3Reads,
         timeout: float,
-        limits: ReadLimits,
+        allowed: ReadLimits,
         notice: Callable[[ResumedRead], None] = lambda _: None,
     ) -> None:
         self._calls = calls
-        self._limits = limits
+        self._limits = allowed
         self._notice = notice
         self._within = Deadlines(timeout).bound
         self._bucket_seen = -math.inf

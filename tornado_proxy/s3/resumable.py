@@ -162,14 +162,14 @@ class ResumableObject:
     """
 
     def __init__(
-        self, key: str, part: ObjectResponse, reopen: Reopen, limits: ReadLimits, notice: Callable[[ResumedRead], None]
+        self, key: str, part: ObjectResponse, reopen: Reopen, allowed: ReadLimits, notice: Callable[[ResumedRead], None]
     ) -> None:
         self._key = key
         self.info = part.head.info
         self.content_range = part.head.content_range
         self._part = part
         self._reopen = reopen
-        self._limits = limits
+        self._limits = allowed
         self._notice = notice
         self._place: Place | None = None
         self._received = 0  # bytes

@@ -48,9 +48,14 @@ class Connection(ClientConnection):
     """Serves requests one after the other, until one side closes."""
 
     def __init__(
-        self, application: HTTPServerConnectionDelegate, peer: Origin, limits: Limits, on_close: Notify, on_idle: Notify
+        self,
+        application: HTTPServerConnectionDelegate,
+        peer: Origin,
+        allowed: Limits,
+        on_close: Notify,
+        on_idle: Notify,
     ) -> None:
-        super().__init__(application, peer, limits, on_close, on_idle)
+        super().__init__(application, peer, allowed, on_close, on_idle)
         self.is_last = False  # whether the request under way is the last one
         self._state: State = "idle"
         self._stream: Http1Stream | None = None  # the request under way

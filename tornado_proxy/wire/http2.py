@@ -43,13 +43,18 @@ class Http2Connection(StreamConnection):
     """Serves many requests at once."""
 
     def __init__(
-        self, application: HTTPServerConnectionDelegate, peer: Origin, limits: Limits, on_close: Notify, on_idle: Notify
+        self,
+        application: HTTPServerConnectionDelegate,
+        peer: Origin,
+        allowed: Limits,
+        on_close: Notify,
+        on_idle: Notify,
     ) -> None:
-        super().__init__(application, peer, limits, on_close, on_idle)
+        super().__init__(application, peer, allowed, on_close, on_idle)
         self._deadline = NEVER
-        self._h2 = Protocol(limits.max_header_size)
+        self._h2 = Protocol(allowed.max_header_size)
         self._purse = Purse(self._loop.time)
-        self._frames = FrameReader(self._received, limits.max_header_size, self._purse)
+        self._frames = FrameReader(self._received, allowed.max_header_size, self._purse)
         self._streams: dict[int, Http2Stream] = {}  # with a request that is being answered
         self._waiting: dict[Http2Stream, None] = {}  # with a part of an answer to send, the next one first
         self._last_stream = LAST_STREAM  # that is served

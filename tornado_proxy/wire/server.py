@@ -164,9 +164,9 @@ class HttpServer(HTTPServerConnectionDelegate):
     """
 
     def __init__(
-        self, application: HTTPServerConnectionDelegate, limits: Limits, setup: ConnectionSetup | None = None
+        self, application: HTTPServerConnectionDelegate, allowed: Limits, setup: ConnectionSetup | None = None
     ) -> None:
-        self.limits = limits
+        self.limits = allowed
         self._setup = setup or ConnectionSetup()
         self.acceptor = Acceptor("connections", self._serve, has_room=self._has_room)
         self._application = application
