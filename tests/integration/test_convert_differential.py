@@ -222,6 +222,8 @@ def _s3_proxy(folder, document):
     listeners = {name: {"listenAddr": "127.0.0.1", "port": number} for name, number in ports.items()}
     (folder / "conf").mkdir(parents=True)
     shutil.copytree(DEFAULT_PAGES, folder / "templates")  # s3-proxy's image has files of these names
+    for page in (folder / "templates").iterdir():  # which know nothing of a path that a proxy took off
+        page.write_text(page.read_text().replace("$.Request.PublicPath", '""').replace(".Request.PublicPath", '""'))
     (folder / "templates" / "_helpers.tpl").write_text(built_in([]))
     (folder / "conf" / "all.yaml").write_text(yaml.safe_dump(document | listeners))
     with (folder / "log").open("w+") as log:
