@@ -130,7 +130,7 @@ class EndlessBody(ScriptedBody):
 
 
 class PausedBody(ScriptedBody):
-    """An opened object of two chunks, the second of which comes when `go_on` is set."""
+    """An opened object of two chunks. The second one comes when `go_on` is set."""
 
     def __init__(self, first: bytes = b"hello", second: bytes = b"world") -> None:
         super().__init__([first, second], len(first + second))

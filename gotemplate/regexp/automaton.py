@@ -172,7 +172,7 @@ def most_readable(ranges: Ranges) -> str | None:
 @lru_cache(maxsize=1024)
 def symbols(sets: tuple[Ranges, ...], *, words: bool) -> tuple[KeySymbol, ...]:
     r"""Returns the symbols of some sets, readable ones first; `words` distinguishes the characters of `\w`."""
-    # Where the sets of which a code point is a member change, and a bit for each.
+    # The code points at which some sets begin or end, each with a bit for every such set.
     changes: dict[int, int] = {0: 0}
     for index, each in enumerate([*sets, *_BASE, *((WORD,) if words else ())]):
         for first, last in each:

@@ -185,7 +185,7 @@ _STARTS = st.sampled_from(
 
 @given(st.builds("{}{}".format, _STARTS, TEXTS), BUCKETS, st.sampled_from(["/", "/mount/"]))
 def test_an_object_redirects_below_the_mount_or_to_the_host_that_it_names(make_site, value, bucket, mount):
-    """Whatever an object's redirect says, a browser that follows it stays below the mount, or comes to a host of the text."""
+    """A browser that follows any redirect of an object stays below the mount, or goes to the host that the text names."""
     try:
         place = website_location(value, RouteMatch(make_site(bucket=bucket), mount, Key("/")), Request(), Key("/"))
     except RequestError:

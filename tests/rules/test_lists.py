@@ -221,6 +221,6 @@ def test_the_name_of_a_list_is_a_string_like_others(tmp_path, written):
 
 @pytest.mark.parametrize("text", [r'target site { redirects "a\ud800b.txt" }', r'# see redirects "\udfff"'])
 def test_a_name_that_no_file_can_have_is_left_to_the_parser(tmp_path, text):
-    """An escape of half a character is no name of a file, and may stand in a comment."""
+    """No file has a name with a lone surrogate: the service looks for none, and the parser reports it."""
     tmp_path.joinpath("site.rules").write_text(text)
     assert read_rule_files([tmp_path]).lists == {}

@@ -36,7 +36,7 @@ def test_a_rule_may_answer(statement, key, answer):
 
 
 def test_a_redirect_has_its_words():
-    """`if missing` and `without query` are told to whoever answers."""
+    """The result of a redirect says whether it has `if missing` and `without query`."""
     rules = rules_of("redirect if missing 307 `^/a` -> `/b` without query")
     assert rules.rewrite("/a").moved == Moved(307, RedirectLocation("/b"), if_missing=True, keeps_query=False)
 

@@ -97,7 +97,7 @@ HOW_TO_TRUST = (
 
 def tls_context(given: Path | None = None) -> ssl.SSLContext:
     """Returns a context that verifies S3's certificate, by a given bundle or one of the environment if there is one."""
-    named = given or new_session().get_config_variable("ca_bundle")  # of the profile, or AWS_CA_BUNDLE
+    named = given or _new_session().get_config_variable("ca_bundle")  # of the profile, or AWS_CA_BUNDLE
     for variable in ("REQUESTS_CA_BUNDLE", "SSL_CERT_FILE", "SSL_CERT_DIR"):
         named = named or os.environ.get(variable)
     bundle = Path(str(named or get_cert_path(verify=True)))
@@ -165,16 +165,14 @@ def _handlers() -> HierarchicalEmitter:
     return made
 
 
-def new_session() -> Session:
-    """Returns a session of botocore, which has not yet looked for anything in files or in the environment."""
-    made = Session(event_hooks=_handlers(), include_builtin_handlers=False)
-    made.register_component("data_loader", _LOADER)
-    return made
+def _new_session() -> Session:
+    return Session(event_hooks=_handlers(), include_builtin_handlers=False)
 
 
 def make_session(bucket: Bucket) -> Session:
     """Returns a new session, so that a new generation sees changes in the files that boto3 reads."""
-    core = new_session()
+    core = _new_session()
+    core.register_component("data_loader", _LOADER)
     core.get_component("response_parser_factory").set_parser_defaults(timestamp_parser=_moment)
     if (pair := bucket.credentials) is None:
         chain = core.get_component("credential_provider")

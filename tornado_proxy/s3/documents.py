@@ -7,6 +7,7 @@ from contextlib import closing
 from typing import Any
 
 import urllib3
+from boto3.session import Session
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 from urllib3.exceptions import HTTPError, LocationValueError, MaxRetryError
@@ -14,7 +15,6 @@ from urllib3.exceptions import HTTPError, LocationValueError, MaxRetryError
 from tornado_proxy.config.secrets import Location
 from tornado_proxy.config.server import UrlConfig
 from tornado_proxy.config.values import GuardedUrl
-from tornado_proxy.s3.client import new_session
 from tornado_proxy.s3.limits import LARGEST_DOCUMENT, PIECE_OF_DOCUMENT
 
 
@@ -75,21 +75,18 @@ def _joined(body: Any, deadline: float) -> bytes:
 
 
 def _client(location: Location, config: UrlConfig) -> Any:
-    session = new_session()
-    if config.aws_credentials:
-        session.set_credentials(*config.aws_credentials.reveal())
+    session = Session(*(config.aws_credentials.reveal() if config.aws_credentials else ()))
     endpoint = config.aws_endpoint or ""
     if endpoint and "://" not in endpoint:
         endpoint = f"{'http' if config.aws_disable_ssl else 'https'}://{endpoint}"
     # The stubs have an overload for each service; a variable name needs `Any`.
-    make: Any = session.create_client
+    make: Any = session.client
     return make(
         location.scheme,
         region_name=config.aws_region or location.region or None,
         endpoint_url=endpoint or None,
         use_ssl=not config.aws_disable_ssl,
         config=Config(
-            user_agent="tornado-proxy",
             connect_timeout=config.http_timeout,
             read_timeout=config.http_timeout,
             retries={"total_max_attempts": 1},

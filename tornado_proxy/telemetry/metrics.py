@@ -325,7 +325,7 @@ class RequestMetrics:
             bus.add(partial(self._count_event, labels), kind)
 
     def watch_loop(self) -> None:
-        """Observes from now on how late the running event loop comes to what is due."""
+        """Observes from now on how late timers of the running event loop fire."""
         loop = asyncio.get_running_loop()
 
         def look(due: float) -> None:
@@ -377,7 +377,7 @@ class RequestMetrics:
         text = "From a call to a bucket to its answer"
         labels, seconds = ("target", "call", "class"), {key: each.values for key, each in self._s3_seconds.items()}
         yield histogram("tornado_proxy_s3_call_duration_seconds", text, labels, SECONDS, seconds)
-        text = "How late the event loop comes to what is due"
+        text = "How late a timer of the event loop fires"
         yield histogram("tornado_proxy_event_loop_delay_seconds", text, (), SECONDS, {(): self._late.values})
         sizes = {(target,): each.bytes for target, each in caches}
         yield gauge("tornado_proxy_cache_bytes", "Memory that cached objects take", ("target",), sizes)

@@ -44,7 +44,7 @@ def redirect_loop(subject: Subject) -> Iterator[LintFinding]:
             again = _without_end(trail.hops) if trail.again == MOST_HOPS else trail.hops[trail.again :]
             seen.update(identity(each.rule) for each in again)
             closed = again[-1].following == again[0].key
-            # Between two addresses each of which is redirected only where nothing is, a page moved back.
+            # Two addresses may each redirect to the other if nothing is there: a page was moved and came back.
             moved_back = any(
                 each.moved.if_missing and (isinstance(each.rule, ListedAddress) or constant(each.rule) is not None)
                 for each in again
