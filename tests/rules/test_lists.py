@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from loaded_rules import loaded, mistakes_of, rules_of
 from rule_texts import document
 
 from tornado_proxy.rules.diagnostic import SourceFile
-from tornado_proxy.rules.lists import read_list
+from tornado_proxy.rules.lists import list_path, read_list, read_lists
 from tornado_proxy.rules.loading import Read, RuleFile, compile_rule_files, read_rule_files
 from tornado_proxy.rules.tree import ListStatement, RuleKind
 
@@ -224,3 +225,11 @@ def test_a_name_that_no_file_can_have_is_left_to_the_parser(tmp_path, text):
     """No file has a name with a lone surrogate: the service looks for none, and the parser reports it."""
     tmp_path.joinpath("site.rules").write_text(text)
     assert read_rule_files([tmp_path]).lists == {}
+
+
+@given(st.text(st.characters(exclude_categories=["Cc", "Cs"]), min_size=1, max_size=20), st.booleans())
+def test_the_service_looks_for_the_name_that_the_parser_reads(name, is_ascii):
+    """What finds lists in the text of rules reads a quoted name as the language does."""
+    text = f"target site {{ redirects {json.dumps(name, ensure_ascii=is_ascii)} }}"
+    [statement] = document(text).blocks[0].statements
+    assert [*read_lists([("r/site.rules", text.encode())])] == [list_path("r/site.rules", statement.file.value)]
