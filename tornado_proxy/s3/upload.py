@@ -15,7 +15,7 @@ from concurrent.futures import wait
 from contextlib import suppress
 from functools import partial
 from hashlib import md5
-from itertools import islice, takewhile
+from itertools import takewhile
 from math import inf
 from mmap import MAP_ANONYMOUS, MAP_PRIVATE, mmap
 from typing import TYPE_CHECKING, Any, Self
@@ -35,40 +35,18 @@ if TYPE_CHECKING:
     from mypy_boto3_s3.type_defs import CompleteMultipartUploadOutputTypeDef
 
 
-class _Share:
-    """The bytes that the parts of one client, or for one bucket, may have."""
-
-    def __init__(self, size: float) -> None:
-        self.free = size
-        self.parts: dict[PartBody, None] = {}  # oldest first
-
-    @property
-    def first(self) -> PartBody:
-        """The oldest part."""
-        return next(iter(self.parts))
-
-    def has_room(self, part: PartBody, count: int, left: float) -> bool:
-        """Whether a part may have more; younger ones leave some to older ones, so that those become full first."""
-        if not self.parts or part is self.first:
-            return True
-        wanted = self.first.capacity - self.first.taken
-        wanted += sum(each.wanted for each in takewhile(lambda each: each is not part, islice(self.parts, 1, None)))
-        return count + min(wanted, left) <= self.free
-
-
 class UploadMemory:
     """The memory in bytes for the parts of all uploads, taken as their bytes arrive; an upload that finds none waits.
 
     Nothing is read from a waiting client. The parts for one bucket have seven eighths of the memory, those of a client
-    half, and the oldest of these may exceed that. Only the oldest part of the first client may take more than there is.
-    The memory belongs to one event loop.
+    half, and the oldest of these may exceed that. Only the oldest part of all may take more than there is. Younger
+    parts leave some to older ones, so that those become full first. The memory belongs to one event loop.
     """
 
     def __init__(self, size: int) -> None:
         self.free = size
         self._size = size
-        self._shares: dict[str, _Share] = {}  # by client, whose turn comes first
-        self._buckets: dict[str, _Share] = {}
+        self._parts: dict[PartBody, None] = {}  # that have some, the oldest first
         # A part gives all back as it is closed.
         self._line: Line[tuple[PartBody, int]] = Line(self._give, lambda _: None)
 
@@ -83,56 +61,47 @@ class UploadMemory:
 
     def give_back(self, part: PartBody) -> None:
         """Gives the bytes of a part to waiting uploads."""
-        share = self._shares.get(part.client)
-        if share is None or part not in share.parts:
-            return
-        self.free += part.taken
-        is_first = part is share.first
-        for each in (share, self._buckets[part.bucket]):
-            each.free += part.taken
-            del each.parts[part]
-        if not self._buckets[part.bucket].parts:
-            del self._buckets[part.bucket]
-        if is_first:
-            del self._shares[part.client]
-            if share.parts:
-                self._shares[part.client] = share  # the turn of the next client
-        self.serve()
+        if part in self._parts:
+            del self._parts[part]
+            self.free += part.taken
+            self.serve()
 
     def serve(self) -> None:
         """Gives to those who wait what is free for them."""
         while self._line.serve():
             pass
 
-    def _share(self, client: str) -> _Share:
-        # What no client asked for has no share.
-        return self._shares.get(client) or _Share(self._size * limits.SHARE_OF_CLIENT if client else inf)
-
-    def _bucket(self, name: str) -> _Share:
-        return self._buckets.get(name) or _Share(self._size * limits.SHARE_OF_BUCKET if name else inf)
-
-    def _has_room(self, part: PartBody, count: int) -> bool:
-        if not self._share(part.client).has_room(part, count, self._size * limits.LEFT_IN_SHARE):
-            return False
-        firsts = list(takewhile(lambda each: each is not part, [each.first for each in self._shares.values()]))
-        if not firsts:
-            return True
-        # What the bucket of a part has no room for is left to nobody.
-        wanted = sum(min(each.wanted, max(0, self._bucket(each.bucket).free)) for each in firsts)
-        return count + min(wanted, self._size * limits.LEFT_TO_OLDER) <= min(self.free, self._bucket(part.bucket).free)
-
     def _give(self, asked: tuple[PartBody, int]) -> bool:
         part, count = asked
         if not self._has_room(part, count):
             return False
-        share = self._shares[part.client] = self._share(part.client)
-        bucket = self._buckets[part.bucket] = self._bucket(part.bucket)
+        self._parts[part] = None
         self.free -= count
-        for each in (share, bucket):
-            each.free -= count
-            each.parts[part] = None
         part.taken += count
         return True
+
+    def _has_room(self, part: PartBody, count: int) -> bool:
+        older = list(takewhile(lambda each: each is not part, self._parts))
+        before = [each for each in older if each.client == part.client]
+        if before:
+            most = self._size * limits.SHARE_OF_CLIENT if part.client else inf
+            held = sum(each.taken for each in self._parts if each.client == part.client)
+            wanted = before[0].capacity - before[0].taken + sum(each.wanted for each in before[1:])
+            if held + count + min(wanted, self._size * limits.LEFT_IN_SHARE) > most:
+                return False
+        firsts = {each.client: each for each in reversed(older)}.values()  # of their clients
+        if not firsts:
+            return True
+        rooms = {each.bucket: self._room_for(each.bucket) for each in (*firsts, part)}
+        # What the bucket of a part has no room for is left to nobody.
+        wanted = sum(min(each.wanted, max(0, rooms[each.bucket])) for each in firsts)
+        return count + min(wanted, self._size * limits.LEFT_TO_OLDER) <= min(self.free, rooms[part.bucket])
+
+    def _room_for(self, bucket: str) -> float:
+        """Returns the bytes that a bucket may still have; what is of none has no limited share."""
+        if not bucket:
+            return inf
+        return self._size * limits.SHARE_OF_BUCKET - sum(each.taken for each in self._parts if each.bucket == bucket)
 
 
 class PartBody:
