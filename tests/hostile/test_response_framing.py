@@ -8,7 +8,9 @@ from framing import Answer, dialogues, disagreement_about_answers, read_answers_
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tornado_proxy.s3.connection import S3Connection
+from tornado_proxy.config.model import Bucket
+from tornado_proxy.config.server import S3Pool
+from tornado_proxy.s3.connection import Pool, S3Connection
 from tornado_proxy.storage.errors import StorageError
 
 SMUGGLED = b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil"
@@ -36,11 +38,23 @@ class _Transport:
         self.is_closed = True
 
 
+class _Pool(Pool):
+    """A pool of one connection, which is in `free` once it may be used again."""
+
+    def __init__(self) -> None:
+        super().__init__("127.0.0.1", 1, None, Bucket("bucket", read_timeout=5.0), S3Pool())
+        self.free: list[S3Connection] = []
+
+    def give_back(self, connection: S3Connection) -> None:
+        """Keeps it for the next request."""
+        self.free.append(connection)
+
+
 async def read_answers(data: bytes, methods: list[str], cuts: list[int]) -> list[Answer]:
     """The answers that the connection reads as complete; a request goes out once the one before it is answered."""
-    free: list[S3Connection] = []
-    transport = _Transport()
-    connection = S3Connection(free.append, lambda _: None, 5.0)
+    pool = _Pool()
+    transport, free = _Transport(), pool.free
+    connection = S3Connection(pool)
     connection.connection_made(transport)
     answers, pending = [], [data[start:end] for start, end in pairwise([0, *sorted({*cuts, len(data)})])]
     for method in methods:

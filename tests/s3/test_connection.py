@@ -4,7 +4,9 @@ import pytest
 from hostile_s3 import hostile_s3, wait_until
 from scripted_s3 import Reply, Then, object_reply
 
-from tornado_proxy.s3.connection import S3Connection
+from tornado_proxy.config.model import Bucket
+from tornado_proxy.config.server import S3Pool
+from tornado_proxy.s3.connection import Pool, S3Connection
 from tornado_proxy.s3.limits import LARGEST_HEAD
 from tornado_proxy.storage.errors import Unreachable, UpstreamError
 
@@ -12,10 +14,11 @@ REQUEST = b"GET /bucket/a HTTP/1.1\r\nhost: s3\r\n\r\n"
 MIB = 1024**2
 
 
-class Owner:
+class Owner(Pool):
     """A counter of connections that were given back and lost."""
 
     def __init__(self) -> None:
+        super().__init__("127.0.0.1", 1, None, Bucket("bucket", read_timeout=5.0), S3Pool())
         self.free = 0
         self.lost = 0
 
@@ -31,9 +34,7 @@ class Owner:
 async def connect(s3) -> tuple[S3Connection, Owner]:
     owner = Owner()
     loop = asyncio.get_running_loop()
-    _, connection = await loop.create_connection(
-        lambda: S3Connection(owner.give_back, owner.lose, 5.0), "127.0.0.1", s3.port
-    )
+    _, connection = await loop.create_connection(lambda: S3Connection(owner), "127.0.0.1", s3.port)
     return connection, owner
 
 

@@ -8,17 +8,19 @@ import pytest
 from hostile_s3 import hostile_s3, silent_port, wait_until
 from scripted_s3 import Reply, Then, object_reply, reply, with_ending
 
+from tornado_proxy.config.model import Bucket
+from tornado_proxy.config.server import S3Pool
 from tornado_proxy.s3 import connection as connections
-from tornado_proxy.s3.connection import Pool, PoolLimits, most_connections
+from tornado_proxy.s3.connection import Pool, most_connections
 from tornado_proxy.storage.errors import Busy, StorageError, TimedOut, Unreachable
 
 REQUEST = b"GET /bucket/a HTTP/1.1\r\nhost: s3\r\n\r\n"
 MIB = 1024**2
-LIMITS = {"connections": 512, "waiting": 1024, "connect_timeout": 2.0, "read_timeout": 5.0}
 
 
-def pool_at(port: int, **limits) -> Pool:
-    return Pool("127.0.0.1", port, None, PoolLimits(**LIMITS | limits))
+def pool_at(port: int, connections: int = 512, waiting: int = 1024, **timeouts) -> Pool:
+    bucket = Bucket("bucket", **{"connect_timeout": 2.0, "read_timeout": 5.0, **timeouts})
+    return Pool("127.0.0.1", port, None, bucket, S3Pool(connections=connections, queue=waiting))
 
 
 def descriptors() -> int:
@@ -194,4 +196,4 @@ async def test_a_lack_of_descriptors_is_busy(monkeypatch):
 
     monkeypatch.setattr(connections.Dialer, "connect", fail)
     with pytest.raises(Busy, match="Too many open files"):
-        await Pool("127.0.0.1", 1, None, PoolLimits(**LIMITS)).request(b"")
+        await pool_at(1).request(b"")

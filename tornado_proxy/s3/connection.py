@@ -15,12 +15,11 @@ from asyncio import Future
 from collections.abc import Callable
 from contextlib import suppress
 from copy import copy
-from functools import partial
 from math import inf
 from ssl import SSLCertVerificationError, SSLContext, SSLError
 
-import msgspec
-
+from tornado_proxy.config.model import Bucket
+from tornado_proxy.config.server import S3Pool
 from tornado_proxy.routing.request import RequestError
 from tornado_proxy.s3 import limits
 from tornado_proxy.s3.answers import ObjectHead
@@ -98,39 +97,19 @@ class S3Response(BodyBuffer):
         super().end(error)
 
 
-class Pauses(msgspec.Struct, frozen=True):
-    """The connections of a pool that may be let go since their readers are slow, the one that waits longest first.
-
-    `is_short` says whether others wait for a connection: then none is kept for a slow reader.
-    """
-
-    is_short: Callable[[], bool] = lambda: False
-    paused: dict[S3Connection, None] = {}
-
-
 class S3Connection(ReadingProtocol):
     """A connection of a pool, which it tells when it is free (`give_back`) or closed (`lose`).
 
-    It fails if S3 sends nothing for `read_timeout` seconds. A free one is closed after `idle_timeout` seconds. While
-    the reader of an answer is slow and the connection may be let go, it is one of the `pauses`.
+    It fails if S3 sends nothing for the pool's `read_timeout`. While the reader of an answer is slow and the connection
+    may be let go, it is one of the pool's `paused`.
     """
 
     old_at = NEVER  # in the time of the loop
 
-    def __init__(
-        self,
-        give_back: Callable[[S3Connection], None],
-        lose: Callable[[S3Connection], None],
-        read_timeout: float,
-        idle_timeout: float = NEVER,
-        pauses: Pauses | None = None,
-    ) -> None:
+    def __init__(self, pool: Pool) -> None:
         super().__init__(limits.SMALLEST_READ)
-        self._give_back = give_back
-        self._lose: Callable[[S3Connection], None] | None = lose  # None once it is closed
-        self._read_timeout = read_timeout
-        self._idle_timeout = idle_timeout
-        self._pauses = pauses or Pauses()
+        self._pool = pool
+        self._is_closed = False
         self._answer: S3Response | None = None
         self._parser = ResponseParser(is_head_only=True)
         self._heads = 0  # bytes of the heads, interim ones included
@@ -150,7 +129,7 @@ class S3Connection(ReadingProtocol):
         answer = self._answer = S3Response(self)
         self._heads = 0
         self._has_come = False
-        self._set_deadline(self._read_timeout)
+        self._set_deadline(self._pool.read_timeout)
         if self._transport is not None:
             self._transport.write(request)
         return answer
@@ -170,15 +149,16 @@ class S3Connection(ReadingProtocol):
     def watch_pause(self) -> None:
         """Sets the deadline of a reader that lets a full buffer wait."""
         if self._taking is not None and self._answer is not None and self._answer.pause < NEVER:
-            self._pauses.paused[self] = None
-            self._set_deadline(limits.SLOW_READER if self._pauses.is_short() else self._answer.pause)
+            self._pool.paused[self] = None
+            # None is kept for a slow reader while others wait.
+            self._set_deadline(limits.SLOW_READER if self._pool.is_waited_for() else self._answer.pause)
 
     def abort(self) -> None:
         """Closes at once."""
-        self._pauses.paused.pop(self, None)
-        lose, self._lose = self._lose, None
-        if lose is not None:
-            lose(self)
+        self._pool.paused.pop(self, None)
+        if not self._is_closed:
+            self._is_closed = True
+            self._pool.lose(self)
             if self._transport is not None:
                 self._transport.abort()
         if self._answer is not None:
@@ -261,7 +241,7 @@ class S3Connection(ReadingProtocol):
             answer.deliver(piece)
             return
         # A head must be complete by the deadline; a body only must make progress.
-        self._set_deadline(self._read_timeout)
+        self._set_deadline(self._pool.read_timeout)
         is_full = len(piece) == len(self._buffer) < LARGEST_READ
         self._awaited = self._awaited + 1 if answer.is_awaited and is_full else 0
         room = answer.deliver(piece)
@@ -277,8 +257,8 @@ class S3Connection(ReadingProtocol):
     def _go_on(self, taken: Future[object]) -> None:
         if self._answer is None:
             return
-        self._pauses.paused.pop(self, None)
-        self._set_deadline(self._read_timeout)
+        self._pool.paused.pop(self, None)
+        self._set_deadline(self._pool.read_timeout)
         if self._loop.time() - self._paused_at > limits.SLOW_READER:
             self._read_at_most(self._answer, limits.SMALLEST_READ)
         super()._go_on(taken)
@@ -292,13 +272,13 @@ class S3Connection(ReadingProtocol):
         self._answer = None
         self._is_used = True
         is_reusable = self._parser.keeps_alive and not self._received
-        if not is_reusable or self._lose is None or self._transport is None or self._transport.is_closing():
+        if not is_reusable or self._is_closed or self._transport is None or self._transport.is_closing():
             self.abort()
         else:
             if len(self._buffer) > limits.SMALLEST_READ:
                 self._limit_reads(limits.SMALLEST_READ)
-            self._set_deadline(self._idle_timeout)
-            self._give_back(self)
+            self._set_deadline(limits.IDLE_FOR)
+            self._pool.give_back(self)
         answer.end()
 
     def _expired(self) -> None:
@@ -307,7 +287,7 @@ class S3Connection(ReadingProtocol):
         elif self._taking is not None:
             self.release()
         else:
-            self.fail(TimedOut(f"S3 sent nothing for {self._read_timeout:g} seconds"))
+            self.fail(TimedOut(f"S3 sent nothing for {self._pool.read_timeout:g} seconds"))
 
 
 def lifetime() -> float:
@@ -323,32 +303,27 @@ def most_connections(configured: int, buckets: int) -> int:
     return max(1, min(configured, int(descriptors * limits.SHARE_OF_DESCRIPTORS / max(1, buckets))))
 
 
-class PoolLimits(msgspec.Struct, frozen=True):
-    """The limits of a pool; times in seconds; `read_timeout` limits silence."""
-
-    connections: int
-    waiting: int
-    connect_timeout: float
-    read_timeout: float
-
-
 class Pool:
     """Connections to a host and port on one event loop; over TLS if a function makes its contexts.
 
     Beyond the limit of connections, or beyond a client's share of them, requests wait.
     """
 
-    def __init__(self, host: str, port: int, make_tls: Callable[[], SSLContext] | None, allowed: PoolLimits) -> None:
+    def __init__(
+        self, host: str, port: int, make_tls: Callable[[], SSLContext] | None, bucket: Bucket, pool: S3Pool
+    ) -> None:
+        self.read_timeout = bucket.read_timeout  # seconds of silence
+        self.paused: dict[S3Connection, None] = {}  # with slow readers, the one that waits longest first
+        self._connect_timeout = bucket.connect_timeout
         self._dialer = Dialer(host, port)
         self._make_tls = make_tls
         self._tls = make_tls and make_tls()
         self._distrusted_at = -inf
         self._is_distrusting = False  # whether to read again whom to trust
-        self._limits = allowed
         self._idle: dict[S3Connection, None] = {}  # the one that is idle longest first
         self._busy: dict[S3Connection, Place] = {}
-        self._places = Shares("a connection to S3", allowed.connections, allowed.waiting, Busy)
-        self._pauses = Pauses(self._places.is_waited_for)
+        self._places = Shares("a connection to S3", pool.connections, pool.queue, Busy)
+        self.is_waited_for = self._places.is_waited_for
         self._is_closed = False
 
     def __repr__(self) -> str:
@@ -400,8 +375,8 @@ class Pool:
 
     async def _acquire(self, *, is_bulk: bool) -> S3Connection:
         """Returns a connection for one request; if there is none, those with slow readers are let go."""
-        while self._pauses.paused and not self._places.has_one():
-            next(iter(self._pauses.paused)).release()
+        while self.paused and not self._places.has_one():
+            next(iter(self.paused)).release()
         place = await self._places.take(is_urgent=not is_bulk)
         try:
             connection = self._idle.popitem()[0] if self._idle else await self._connect()
@@ -414,21 +389,18 @@ class Pool:
     async def _connect(self) -> S3Connection:
         loop = asyncio.get_running_loop()
         host, port = self._dialer.host, self._dialer.port
-        make = partial(
-            S3Connection, self.give_back, self.lose, self._limits.read_timeout, limits.IDLE_FOR, self._pauses
-        )
         if self._is_distrusting and self._make_tls is not None:
             self._is_distrusting = False  # its authority may have been renewed
             with suppress(StorageError):  # the file may be replaced right now
                 self._tls = await asyncio.to_thread(self._make_tls)
         try:
-            async with asyncio.timeout(self._limits.connect_timeout):
+            async with asyncio.timeout(self._connect_timeout):
                 sock = await self._dialer.connect()
                 _, made = await loop.create_connection(
-                    make, sock=sock, ssl=self._tls, server_hostname=host if self._tls else None
+                    lambda: S3Connection(self), sock=sock, ssl=self._tls, server_hostname=host if self._tls else None
                 )
         except TimeoutError as error:
-            raise TimedOut(f"no connection to {host}:{port} in {self._limits.connect_timeout:g} seconds") from error
+            raise TimedOut(f"no connection to {host}:{port} in {self._connect_timeout:g} seconds") from error
         except (OSError, UnicodeError) as error:
             if (
                 isinstance(error, SSLCertVerificationError)

@@ -15,7 +15,7 @@ import msgspec
 from tornado_proxy.config.model import Bucket
 from tornado_proxy.config.server import S3Pool
 from tornado_proxy.s3 import answers, client, limits
-from tornado_proxy.s3.connection import Pool, PoolLimits, S3Response
+from tornado_proxy.s3.connection import Pool, S3Response
 from tornado_proxy.s3.failures import THROTTLED, TRANSIENT, Retries, from_answer
 from tornado_proxy.s3.resumable import ObjectRequest
 from tornado_proxy.s3.signature import KeyPair, KeyPairs, encode_path, encode_query, header_lines, sign
@@ -60,7 +60,7 @@ class LoopReads:
         self._retries = retries
         self._keys = keys
         self._endpoint = endpoint
-        self._limits = PoolLimits(pool.connections, pool.queue, bucket.connect_timeout, bucket.read_timeout)
+        self._settings = pool
         self._pool = self._pool_of(endpoint)
         self._skew = 0.0
         self._quirks = answers.Quirks()
@@ -213,7 +213,7 @@ class LoopReads:
 
     def _pool_of(self, endpoint: client.Endpoint) -> Pool:
         make_tls = partial(client.tls_context, self._bucket.ca_path) if endpoint.is_tls else None
-        return Pool(endpoint.host, endpoint.port, make_tls, self._limits)
+        return Pool(endpoint.host, endpoint.port, make_tls, self._bucket, self._settings)
 
     def _clock_differs(self, request: _ReadRequest, answer: S3Response, fault: answers.ErrorDocument) -> bool:
         """Adopts S3's clock if the difference of the clocks is why a request was refused; returns whether it is."""
