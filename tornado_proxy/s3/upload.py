@@ -94,8 +94,8 @@ class UploadMemory:
             return True
         rooms = {each.bucket: self._room_for(each.bucket) for each in (*firsts, part)}
         # What the bucket of a part has no room for is left to nobody.
-        wanted = sum(min(each.wanted, max(0.0, rooms[each.bucket])) for each in firsts)
-        return count + min(wanted, self._size * limits.LEFT_TO_OLDER) <= min(self.free, rooms[part.bucket])
+        left = sum(min(each.wanted, max(0.0, rooms[each.bucket])) for each in firsts)
+        return count + min(left, self._size * limits.LEFT_TO_OLDER) <= min(self.free, rooms[part.bucket])
 
     def _room_for(self, bucket: str) -> float:
         """Returns the bytes that a bucket may still have; what is of none has no limited share."""
