@@ -3,8 +3,9 @@ from pathlib import Path
 import pytest
 from configurations import MINIMAL, codes_and_messages, compiled, report, settings
 
+from tornado_proxy.config.checks import sections
 from tornado_proxy.config.document import compose
-from tornado_proxy.config.model import Mount, Target
+from tornado_proxy.config.model import Target
 from tornado_proxy.config.reader import read
 from tornado_proxy.config.secrets import unresolved
 from tornado_proxy.rules.diagnostic import SourceFile
@@ -19,44 +20,44 @@ SOURCE = SourceFile("config.yaml", TEXT)
 
 
 @pytest.fixture
-def context():
-    """The context of a configuration with three targets, the last one without a mount."""
-    reader_context, _ = read(compose(TEXT).root, SOURCE, Path(), unresolved)
-    return reader_context
+def targets():
+    """The targets of a configuration, the last one without a mount."""
+    read_settings, _ = read(compose(TEXT).root, SOURCE, Path(), unresolved)
+    assert [*sections(read_settings, Target)] == [*read_settings.targets]
+    return read_settings.targets
 
 
 def _texts(spans):
     return [span.text for span in spans]
 
 
-def test_sections_of_a_class_are_in_the_order_of_the_file(context):
-    """The sections that the file contains are listed, and defaults are not."""
-    assert [section.name for section in context.sections(Target)] == ["b", "a", "c"]
-    assert [mount.paths for mount in context.sections(Mount)] == [("/x/", "/y/"), ("/z/",)]
-
-
-def test_the_name_of_a_section_has_a_place(context):
+def test_the_name_of_a_section_has_a_place(targets):
     """The place of a target's name includes its quotes."""
-    assert _texts(context.name(target) for target in context.settings.targets) == ["'b'", "a", "c"]
-    assert context.quoted_name(context.settings.targets[0]) == "`b`"
+    assert _texts(target.place.name for target in targets) == ["'b'", "a", "c"]
 
 
-def test_items_of_a_list_have_places(context):
+def test_items_of_a_list_have_places(targets):
     """Each item of a list has a place, and a single value that stands for a list has one too."""
-    paths = [context.values(mount, "path") for mount in context.sections(Mount)]
-    assert [_texts(spans) for spans in paths] == [["/x", "/y"], ["/z"]]
+    paths = [target.mount.place.values("path") for target in targets]
+    assert [_texts(spans) for spans in paths] == [["/x", "/y"], ["/z"], []]
 
 
-def test_a_missing_option_has_the_place_of_its_section(context):
-    put = context.settings.targets[0].actions.put
-    assert _texts((context.key(put, "enabled"), *context.values(put, "enabled"))) == ["{config: {maxSize: 5}}"] * 2
-    assert not context.is_set(put, "enabled")
+def test_a_missing_option_has_the_place_of_its_section(targets):
+    put = targets[0].actions.put.place
+    assert _texts((put.key("enabled"), *put.values("enabled"))) == ["{config: {maxSize: 5}}"] * 2
+    assert (put.has("enabled"), put.has("config.maxSize")) == (False, True)
 
 
-def test_a_missing_section_has_no_given_options(context):
-    """The options of a default section are not given in the file."""
-    assert not context.is_set(context.settings.log, "level")
-    assert not context.is_set(context.settings.targets[1].actions.put, "config.maxSize")
+def test_a_missing_section_has_no_places(targets):
+    put = targets[1].actions.put.place
+    assert (put.has("config.maxSize"), put.name, put.key("enabled"), put.value("enabled")) == (False, None, None, None)
+
+
+def test_places_count_in_no_comparison(targets):
+    """Nor are the values of the file, which may be secret, in the text of one."""
+    assert targets[0].place == targets[1].mount.place
+    assert len({target.place for target in targets}) == 1
+    assert repr(targets[0].place) == "SectionPlace()"
 
 
 def _site(options):

@@ -177,7 +177,7 @@ def test_a_url_is_never_printed_whole(whole, shown):
     """However it is printed, a URL has no user information, query or fragment; only `reveal` gives the whole."""
     url = values.GuardedUrl(whole)
     assert (str(url), f"{url}", "%s" % url, url.reveal()) == (shown, shown, shown, whole)  # noqa: UP031 - as in logs
-    assert repr((url,)) == f"(GuardedUrl({shown!r}),)"
+    assert repr((url,)) == f"(GuardedUrl(bare={shown!r}),)"
     with pytest.raises(TypeError):
         json.dumps(url)
     expected = (True, False, True)

@@ -21,7 +21,8 @@ from tornado_proxy.auth.authenticator import AuthBusy, Authenticator, SignIn, he
 from tornado_proxy.auth.limits import LONGEST_FOR_BCRYPT, MOST_ARGON2_KIBIBYTES, MOST_BCRYPT_ROUNDS
 from tornado_proxy.config.model import Settings
 from tornado_proxy.config.providers import BasicProvider, BasicUser
-from tornado_proxy.config.secrets import HASHES, Unshown
+from tornado_proxy.config.secrets import HASHES
+from tornado_proxy.config.values import Unshown
 from tornado_proxy.routing.access import SignedIn
 from tornado_proxy.routing.plan import Refuse
 from tornado_proxy.rules.model import segment_objection

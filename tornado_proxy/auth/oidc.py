@@ -37,7 +37,7 @@ from tornado_proxy.auth import authenticator, limits, oidc_provider
 from tornado_proxy.auth.authenticator import Authenticator, ProviderAnswer, SignIn, SignInPage, is_cross_origin, origin
 from tornado_proxy.auth.oidc_provider import Claims, GrantRefused, ProviderAway, ProviderError, TokenError, Tokens
 from tornado_proxy.config.providers import OidcProvider, Step, contains_host
-from tornado_proxy.config.secrets import Unshown
+from tornado_proxy.config.values import Unshown
 from tornado_proxy.routing.access import SignedIn
 from tornado_proxy.routing.plan import Refuse
 from tornado_proxy.routing.request import host_name

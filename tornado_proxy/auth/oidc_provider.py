@@ -22,8 +22,7 @@ from msgspec.structs import replace
 
 from tornado_proxy.auth import limits
 from tornado_proxy.config.providers import OidcProvider
-from tornado_proxy.config.secrets import Unshown
-from tornado_proxy.config.values import GuardedUrl
+from tornado_proxy.config.values import GuardedUrl, Unshown
 from tornado_proxy.rules.model import segment_objection
 from tornado_proxy.semantics.request import User
 from tornado_proxy.wire.dialing import Fetch, Fetched, Fetcher, check_unicode

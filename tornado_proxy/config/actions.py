@@ -61,7 +61,6 @@ class GetAction(SettingsSection, frozen=True, rename=_in_config):
     """GET, and HEAD with it."""
 
     groups = (OptionGroup("config", "Options of GET and HEAD."),)
-    placed = ("config",)
 
     enabled: bool = True
     """Whether files and directories can be read."""

@@ -18,7 +18,7 @@ import msgspec
 import yaml
 
 from tornado_proxy.config.limits import DEEPEST_DOCUMENT, LONGEST_QUOTED, MOST_NODES
-from tornado_proxy.config.secrets import Unshown
+from tornado_proxy.config.values import Unshown
 from tornado_proxy.rules.diagnostic import SourceFile, Span
 
 _CONFLICT = re.compile(r"^(?:<{7}|\|{7}|={7}|>{7})(?=[ \r\n]|\Z)", re.MULTILINE)
@@ -108,6 +108,13 @@ def merged(entry: MappingEntry) -> tuple[MappingNode, ...]:
         return ()
     sources = entry.value.items if isinstance(entry.value, SequenceNode) else (entry.value,)
     return tuple(each for each in sources if isinstance(each, MappingNode))
+
+
+def find(node: Node | None, option: str) -> MappingEntry | None:
+    """The entry of an option in a mapping; dots in its name lead into mappings within."""
+    name, _, inner = option.partition(".")
+    entry = node.fields.get(name) if isinstance(node, MappingNode) else None
+    return find(entry.value, inner) if entry and inner else entry
 
 
 def span_of(node: Node, shown: SourceFile) -> Span:

@@ -92,11 +92,11 @@ def compile_configuration(source: SourceFile, directory: Path, secrets: Resolver
         advice = "a configuration has at least `targets`"
         diagnostics.append(Diagnostic("empty-value", "the configuration is empty", Span(shown, 0, 0), advice))
     elif composed.whole and composed.root:
-        context, mistakes = read_settings(composed.root, shown, directory, secrets)
+        settings, mistakes = read_settings(composed.root, shown, directory, secrets)
         diagnostics += mistakes
-        if context:
-            diagnostics += [each for check in checks.CHECKS for each in check(context)]
-            settings = checks.resolved(context.settings)
+        if settings:
+            diagnostics += [each for check in checks.CHECKS for each in check(settings)]
+            settings = checks.resolved(settings)
     ordered = tuple(sorted(dict.fromkeys(diagnostics), key=lambda each: each.span.start if each.span else 0))
     return Loaded(None if errors(ordered) else settings, ordered, shown)
 

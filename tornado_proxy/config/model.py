@@ -47,7 +47,6 @@ class Mount(SettingsSection, frozen=True):
     """The host and the paths that lead to a target."""
 
     shape = "such as `{path: [/files]}`"
-    placed = ("host",)
 
     host: Annotated[str, values.host] = ""
     """A host name without a port, or a pattern in which `*` matches one label or more. Empty matches any host."""
@@ -75,7 +74,6 @@ class Bucket(SettingsSection, frozen=True):
     """A bucket with its address and credentials. Equal buckets share a client."""
 
     shape = "such as `{name: my-bucket, region: eu-west-1}`"
-    placed = ("name",)
 
     name: Annotated[str, values.bucket_name]
     """The bucket's name, `tenant:name` on Ceph, or an access point's ARN."""
@@ -133,8 +131,6 @@ class Bucket(SettingsSection, frozen=True):
 class PageOptions(SettingsSection, frozen=True):
     """A page: its Go template, and the templates of its headers and its status."""
 
-    placed = ("path", "headers", "status")
-
     path: Line | None = None
     """The file of the template, relative to the configuration file. The default is the service's page."""
     headers: HeaderTemplates = ()
@@ -157,7 +153,6 @@ class HelperOptions(SettingsSection, frozen=True):
     """A file of helper templates of a target."""
 
     shape = "such as `{path: pages/helpers.tpl}`"
-    placed = ("path",)
 
     path: Line
     """The file, relative to the configuration file."""
@@ -188,8 +183,6 @@ class PageTemplates(SettingsSection, Generic[_Page], frozen=True):
 
 class Templates(PageTemplates[PageOptions], frozen=True):
     """Custom pages for all targets."""
-
-    placed = ("helpers",)
 
     target_list: PageOptions | None = None
     """The page of all targets."""
@@ -234,8 +227,6 @@ class ListingOptions(SettingsSection, frozen=True):
 
 class ThemeOptions(SettingsSection, frozen=True):
     """The look of the service's own pages."""
-
-    placed = ("logo", "css", "templates")
 
     title: Line | None = None
     """The name that pages show instead of the mount's path, and that ends their titles."""
@@ -302,7 +293,6 @@ class Settings(SettingsSection, frozen=True):
     """A whole configuration: everything but the rules."""
 
     groups = (OptionGroup("authProviders", "The ways to sign in."),)
-    placed = ("rules",)
 
     server: Server = Server()
     """The server for clients."""
@@ -340,7 +330,7 @@ class Settings(SettingsSection, frozen=True):
     directory: NoOption[Path] = Path()  # of the configuration file; relative paths start from it
 
     @property
-    def rule_spans(self) -> dict[Path, Span]:
+    def rule_spans(self) -> dict[Path, Span | None]:
         """The places of `rules`."""
         return dict(zip(self.rules, self.place.values("rules"), strict=False))
 

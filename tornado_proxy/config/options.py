@@ -13,7 +13,7 @@ An option is written in camelCase in the file, or as `msgspec.field` names it, a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from enum import Enum
 from functools import cache
 from types import NoneType
@@ -22,8 +22,9 @@ from typing import Annotated, Any, ClassVar, NamedTuple, TypeVar, get_args, get_
 import msgspec
 from msgspec.structs import fields
 
+from tornado_proxy.config import document
 from tornado_proxy.config.values import Bounds
-from tornado_proxy.rules.diagnostic import Span
+from tornado_proxy.rules.diagnostic import SourceFile, Span
 
 ANY = "*"
 """The part of an option's path for a name that the user chooses, or for an item of a list."""
@@ -57,9 +58,15 @@ Pairs = Annotated[tuple[tuple[str, _T], ...], Mark.PAIRS]
 
 
 class SectionPlace(msgspec.Struct, frozen=True):
-    """The places of options of a section in the file. All are equal, so that sections with equal options are."""
+    """Where a section of the file is, and its options. All are equal, so that sections with equal options are.
 
-    options: Mapping[str, tuple[Span, ...]] = {}  # the key, or the section if it is left out, and the values
+    An option is named as in the file, after its group and a dot if it has one: `config.maxSize`. Nothing is found in a
+    section that the file does not have.
+    """
+
+    node: document.Node | None = None
+    named_by: document.Node | None = None  # a key; None for an item of a list, and for the whole file
+    shown: SourceFile | None = None
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, SectionPlace)
@@ -67,17 +74,39 @@ class SectionPlace(msgspec.Struct, frozen=True):
     def __hash__(self) -> int:
         return 0
 
-    def key(self, option: str) -> Span | None:
-        """The key of an option; None in a section that the file does not have."""
-        return next(iter(self.options.get(option, ())), None)
+    def __repr__(self) -> str:
+        return "SectionPlace()"
 
-    def values(self, option: str) -> tuple[Span, ...]:
-        """The items of a list, or the only value; none in a section that the file does not have."""
-        return self.options.get(option, ())[1:]
+    @property
+    def name(self) -> Span | None:
+        """The key that names the section; the section itself where no key does."""
+        return self._span(self.named_by or self.node)
+
+    def has(self, option: str) -> bool:
+        """Whether the file has an option."""
+        return document.find(self.node, option) is not None
+
+    def key(self, option: str) -> Span | None:
+        """The key of an option; the section that could have it if it is left out."""
+        entry = document.find(self.node, option)
+        return self._span(entry.key if entry else self.node)
+
+    def values(self, option: str) -> tuple[Span | None, ...]:
+        """The items of a list, or the only value; the section that could have it if it is left out."""
+        return tuple(map(self._span, self.nodes(option)))
 
     def value(self, option: str) -> Span | None:
-        """The first of these; None in a section that the file does not have."""
+        """The first of these."""
         return next(iter(self.values(option)), None)
+
+    def nodes(self, option: str) -> tuple[document.Node, ...]:
+        """The nodes of `values`."""
+        entry = document.find(self.node, option)
+        value = entry.value if entry else self.node
+        return value.items if isinstance(value, document.SequenceNode) else (value,) if value else ()
+
+    def _span(self, node: document.Node | None) -> Span | None:
+        return document.span_of(node, self.shown) if node and self.shown else None
 
 
 def camel_case(name: str) -> str:
@@ -91,7 +120,6 @@ class SettingsSection(msgspec.Struct, frozen=True, kw_only=True, rename=camel_ca
 
     shape: ClassVar[str | None] = None  # an example
     groups: ClassVar[tuple[OptionGroup, ...]] = ()
-    placed: ClassVar[tuple[str, ...]] = ()  # the options whose places are kept for messages about what they name
 
     place: NoOption[SectionPlace] = SectionPlace()
 

@@ -182,7 +182,6 @@ class BasicUser(SettingsSection, frozen=True):
     """A user of a resource and the password, or its bcrypt or argon2 hash."""
 
     shape = "such as `{user: ann, password: {env: NAME}}`"
-    placed = ("password",)
 
     user: UserName
     """The name. It must be one segment of a path, because rules insert it into keys."""

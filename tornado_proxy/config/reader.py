@@ -7,10 +7,10 @@ places of their sections: checks compare options with one another, and point at 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeVar, get_args, get_origin
+from typing import Any, Literal, get_args, get_origin
 
 import msgspec
 
@@ -20,9 +20,7 @@ from tornado_proxy.config.model import Settings
 from tornado_proxy.config.options import OptionType, all_options, members_of
 from tornado_proxy.config.secrets import HASHES, Reference, Resolver, Secret, SecretMissing
 from tornado_proxy.config.values import InvalidValue, enumeration
-from tornado_proxy.rules.diagnostic import Diagnostic, Note, Severity, SourceFile, Span, did_you_mean
-
-_S = TypeVar("_S")
+from tornado_proxy.rules.diagnostic import Diagnostic, Severity, SourceFile, Span, did_you_mean
 
 _NAME = OptionType(str, (values.line,))
 """A key of a mapping whose names the user chooses."""
@@ -31,84 +29,13 @@ _NAME = OptionType(str, (values.line,))
 _MOVED = {"keyRewriteList": "write rewrites in rule files, and list these or their directory in `rules`"}
 
 
-class SectionNodes(NamedTuple):
-    """A section, the key that names it (the section itself where no key does), and its mapping."""
-
-    section: options.SettingsSection
-    name: document.Node
-    node: document.MappingNode
-
-
-class ValidationContext(msgspec.Struct, frozen=True):
-    """Settings whose options are valid one by one, with the place of each section.
-
-    An option is named as in the file, after its group and a dot if it has one: `context.key(put, "config.maxSize")`.
-    """
-
-    settings: Settings
-    shown: SourceFile
-    nodes: Mapping[int, SectionNodes]  # by the `id` of the section
-
-    def sections(self, kind: type[_S]) -> Iterator[_S]:
-        """The sections of a class that the file has, in its order."""
-        return (each.section for each in self.nodes.values() if isinstance(each.section, kind))
-
-    def name(self, section: options.SettingsSection) -> Span:
-        """The key that names a section, such as a target."""
-        return span_of(self.nodes[id(section)].name, self.shown)
-
-    def quoted_name(self, section: options.SettingsSection) -> str:
-        """The name of a section in backticks, as it may be shown."""
-        return f"`{bare(self.name(section))}`"
-
-    def is_set(self, section: options.SettingsSection, option: str) -> bool:
-        """Whether the file has an option."""
-        return id(section) in self.nodes and _entry(self.nodes[id(section)].node, option) is not None
-
-    def key(self, section: options.SettingsSection, option: str) -> Span:
-        """The key of an option; the section that could have it if it is left out."""
-        return _places(self.nodes[id(section)].node, option, self.shown)[0]
-
-    def values(self, section: options.SettingsSection, option: str) -> tuple[Span, ...]:
-        """The items of a list, or the only value; the section that could have it if it is left out."""
-        return _places(self.nodes[id(section)].node, option, self.shown)[1:]
-
-    def texts(self, section: options.SettingsSection, option: str) -> tuple[str, ...]:
-        """The texts of the strings of a list, or of the only one."""
-        nodes = _nodes(self.nodes[id(section)].node, option)[1:]
-        return tuple(each.text for each in nodes if isinstance(each, document.ScalarNode))
-
-
-def _entry(node: document.Node, option: str) -> document.MappingEntry | None:
-    name, _, inner = option.partition(".")
-    entry = node.fields.get(name) if isinstance(node, document.MappingNode) else None
-    return _entry(entry.value, inner) if entry and inner else entry
-
-
-def _nodes(node: document.MappingNode, option: str) -> tuple[document.Node, ...]:
-    """The key of an option and its values; for one that is left out, twice the section."""
-    key, value = _entry(node, option) or (node, node)
-    return (key, *(value.items if isinstance(value, document.SequenceNode) else (value,)))
-
-
-def _places(node: document.MappingNode, option: str, shown: SourceFile) -> tuple[Span, ...]:
-    return tuple(span_of(each, shown) for each in _nodes(node, option))
-
-
-def warning(
-    code: str, message: str, span: Span | None, help: str | None = None, notes: tuple[Note, ...] = ()
-) -> Diagnostic:
-    """Returns a diagnostic that leaves the configuration usable."""
-    return Diagnostic(code, message, span, help, notes, Severity.WARNING)
-
-
 def read(
     root: document.Node, shown: SourceFile, directory: Path, resolve: Resolver
-) -> tuple[ValidationContext | None, list[Diagnostic]]:
+) -> tuple[Settings | None, list[Diagnostic]]:
     """Reads a document as settings, with paths from `directory`; None if an option is wrong, unknown or missing."""
     reader, preset = _DocumentReader(shown, directory, resolve), {"directory": directory}
     settings = reader.attempt(_NamedNode(root, None, shown), partial(reader.value, OptionType(Settings), preset=preset))
-    return settings and ValidationContext(settings, shown, reader.nodes), reader.diagnostics
+    return settings, reader.diagnostics
 
 
 class _NamedNode(msgspec.Struct, frozen=True):
@@ -164,7 +91,6 @@ class _DocumentReader:
         self._resolve = resolve
         self._failures = 0
         self.diagnostics: list[Diagnostic] = []
-        self.nodes: dict[int, SectionNodes] = {}
 
     def attempt(self, place: _NamedNode, read: Callable[[_NamedNode], Any]) -> Any:
         """The result of `read` for a place, or None after a diagnostic."""
@@ -202,12 +128,7 @@ class _DocumentReader:
         attributes = {**preset, **self._options(section, None, place)}
         if self._failures > before:
             return None
-        if section.placed:
-            places = {option: _places(node, option, self._shown) for option in section.placed}
-            attributes["place"] = options.SectionPlace(places)
-        made = section(**attributes)
-        self.nodes[id(made)] = SectionNodes(made, place.key or node, node)
-        return made
+        return section(**attributes, place=options.SectionPlace(node, place.key, self._shown))
 
     def _options(
         self, section: type[options.SettingsSection], group: options.OptionGroup | None, place: _NamedNode
@@ -281,7 +202,9 @@ class _DocumentReader:
         is_hash = options.Mark.MAY_BE_HASHED in kind.marks and reference.text.startswith(HASHES)
         if reference.value is not None and not is_hash:
             message = "a secret is in the configuration file itself"
-            self.diagnostics.append(warning("plain-secret", message, span_of(key, self._shown), Reference.shape))
+            span = span_of(key, self._shown)
+            found = Diagnostic("plain-secret", message, span, Reference.shape, severity=Severity.WARNING)
+            self.diagnostics.append(found)
         try:
             return self._resolve(reference)
         except SecretMissing as missing:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 from urllib.parse import unquote, urlsplit
 
 import msgspec
@@ -19,16 +19,17 @@ import msgspec
 from tornado_proxy.config import values
 from tornado_proxy.config.limits import LARGEST_SECRET
 from tornado_proxy.config.options import SettingsSection, options_of
-from tornado_proxy.config.values import GuardedUrl, InvalidValue
+from tornado_proxy.config.values import GuardedUrl, InvalidValue, Unshown
 from tornado_proxy.rules.diagnostic import read_file
 
 HASHES = ("$2a$", "$2b$", "$2y$", "$argon2")
 """The beginnings of hashed passwords: bcrypt and argon2."""
 
 
-class Reference(SettingsSection, frozen=True):
+class Reference(Unshown, SettingsSection, frozen=True):
     """The place of a secret: exactly one of the four options."""
 
+    shown = ("origin",)
     shape = "a secret is named, not written: `{env: NAME}`, `{path: FILE}` or `{credential: NAME}`"
 
     env: Annotated[str, values.variable] | None = None
@@ -58,27 +59,8 @@ class Reference(SettingsSection, frozen=True):
 
     @property
     def origin(self) -> str:
-        """The place of the secret, in words that may be shown."""
-        return _ORIGINS[self.kind].format(self.text)
-
-    def __repr__(self) -> str:
-        return f"Reference({self.origin if self.kinds else ''})"
-
-    def __rich_repr__(self) -> list[tuple[str, str]]:
-        return [("origin", self.origin if self.kinds else "")]
-
-
-class Unshown(msgspec.Struct, frozen=True):
-    """A value that is printed without its fields, which may be secret, except for those that are `shown`."""
-
-    shown: ClassVar[tuple[str, ...]] = ()
-
-    def __repr__(self) -> str:
-        fields = (f"{name}={value!r}" for name, value in self.__rich_repr__())
-        return f"{type(self).__name__}({', '.join(fields)})"
-
-    def __rich_repr__(self) -> list[tuple[str, Any]]:
-        return [(name, getattr(self, name)) for name in self.shown]
+        """The place of the secret, in words that may be shown; empty if none is given."""
+        return _ORIGINS[self.kind].format(self.text) if self.kinds else ""
 
 
 class Secret(Unshown, frozen=True):

@@ -78,7 +78,6 @@ class Certificate(SettingsSection, frozen=True):
     """A certificate with its chain and private key, each in PEM."""
 
     shape = "such as `{certificateUrl: files.crt, privateKeyUrl: files.key}`"
-    placed = ("certificateUrl", "privateKeyUrl")
 
     certificate: str | None = None
     """The certificate and its chain, the certificate first."""
@@ -100,8 +99,6 @@ class Certificate(SettingsSection, frozen=True):
 
 class Ssl(SettingsSection, frozen=True):
     """TLS of a listener."""
-
-    placed = ("clientCAs",)
 
     enabled: bool = True
     """Whether the listener speaks TLS only."""

@@ -330,26 +330,40 @@ def _split_url(text: str) -> SplitResult | None:
     return url if is_valid else None
 
 
-class GuardedUrl(msgspec.Struct, frozen=True):
+class Unshown(msgspec.Struct, frozen=True):
+    """A value that is printed without its fields, which may be secret, except for those that are `shown`."""
+
+    shown: ClassVar[tuple[str, ...]] = ()
+
+    def __repr__(self) -> str:
+        fields = (f"{name}={value!r}" for name, value in self.__rich_repr__())
+        return f"{type(self).__name__}({', '.join(fields)})"
+
+    def __rich_repr__(self) -> list[tuple[str, Any]]:
+        return [(name, getattr(self, name)) for name in self.shown]
+
+
+class GuardedUrl(Unshown, frozen=True):
     """A URL, or another place of a document, that may hold secrets.
 
     What is printed of it has neither user information nor a query: only `reveal` returns the whole text.
     """
 
+    shown = ("bare",)
+
     _whole: str
+
+    @property
+    def bare(self) -> str:
+        """The text without what may be secret."""
+        return _QUERY.sub(r"\1…", _USER_INFORMATION.sub("…@", self._whole))
 
     def reveal(self) -> str:
         """The whole text, for requests."""
         return self._whole
 
     def __str__(self) -> str:
-        return _QUERY.sub(r"\1…", _USER_INFORMATION.sub("…@", self._whole))
-
-    def __repr__(self) -> str:
-        return f"GuardedUrl({str(self)!r})"
-
-    def __rich_repr__(self) -> list[tuple[str, str]]:
-        return [("whole", str(self))]
+        return self.bare
 
 
 def http_url(text: str) -> GuardedUrl:

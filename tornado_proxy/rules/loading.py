@@ -104,7 +104,7 @@ def compile_rule_files(
     return replace(compiled, diagnostics=(*diagnostics, *compiled.diagnostics), parsed=tuple(parsed))
 
 
-def read_rule_files(roots: Iterable[Path], named: Mapping[Path, Span] | None = None, *, again: bool = False) -> Read:
+def read_rule_files(roots: Iterable[Path], named: Mapping[Path, Span | None] = {}, *, again: bool = False) -> Read:
     """Reads every rule file of the roots, each once, in the order of the roots; `named` has the places that name them.
 
     A root may be a pipe, unless it will be read `again`.
@@ -112,7 +112,7 @@ def read_rule_files(roots: Iterable[Path], named: Mapping[Path, Span] | None = N
     files: dict[str, RuleFile] = {}
     diagnostics: list[Diagnostic] = []
     for root in roots:
-        span = named.get(root) if named else None
+        span = named.get(root)
         try:
             read = _read_root(root, span, files, again=again)
         except diagnostic.FileTooLargeError as error:

@@ -18,8 +18,9 @@ from tornado_proxy.auth.basic import UnreadableHash, doubt
 from tornado_proxy.config import loading as configuration
 from tornado_proxy.config.loading import compile_configuration
 from tornado_proxy.config.model import Settings
-from tornado_proxy.config.secrets import Reference, Resolver, Secret, SecretMissing, Unshown, file_of, resolver
+from tornado_proxy.config.secrets import Reference, Resolver, Secret, SecretMissing, file_of, resolver
 from tornado_proxy.config.show import canonical
+from tornado_proxy.config.values import Unshown
 from tornado_proxy.pages.loading import LoadedPages, compile_pages, read_templates, template_places
 from tornado_proxy.rules.diagnostic import Diagnostic, Severity, SourceFile, errors
 from tornado_proxy.rules.expectations import FAILING_TEST

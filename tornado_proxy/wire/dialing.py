@@ -21,8 +21,7 @@ from tornado.iostream import UnsatisfiableReadError
 from tornado.netutil import Resolver
 from tornado.simple_httpclient import SimpleAsyncHTTPClient
 
-from tornado_proxy.config.secrets import Unshown
-from tornado_proxy.config.values import GuardedUrl
+from tornado_proxy.config.values import GuardedUrl, Unshown
 from tornado_proxy.wire.limits import FETCH_WITHIN, LARGEST_ANSWER, NEXT_ADDRESS_AFTER, PASSED_OVER_FOR
 from tornado_proxy.wire.shares import in_own_thread
 
