@@ -13,7 +13,7 @@ from tornado_proxy.config.secrets import Reference, Secret
 from tornado_proxy.rules.diagnostic import Diagnostic, Severity
 from tornado_proxy.rules.loading import Read
 from tornado_proxy.service import reloading
-from tornado_proxy.service.reloading import EditState, Refusal, RefusedFor, Reloader, Step, refused
+from tornado_proxy.service.reloading import EditState, Refusal, Reloader, Step
 from tornado_proxy.service.snapshot import Configuration, Snapshot, SnapshotReader
 from tornado_proxy.telemetry.events import Event, ReloadOutcome, ReloadReport
 
@@ -307,8 +307,8 @@ ROTATED = {ORIGIN: Secret("KEY", "rotated")}
 AS_IN_FORCE = EditState()
 
 
-def _edit(refused_for):
-    return EditState(Refusal(NEW, (Diagnostic("x", "wrong"),), refused_for))
+def _edit(*, may_pass=False):
+    return EditState(Refusal(NEW, (Diagnostic("x", "wrong"),), may_pass))
 
 
 @pytest.mark.parametrize(
@@ -319,15 +319,13 @@ def _edit(refused_for):
         (AS_IN_FORCE, replace(IN_FORCE, secrets=ROTATED), Step.TRY),
         (AS_IN_FORCE, NEW, Step.TRY),
         (AS_IN_FORCE, replace(NEW, settled=False), Step.WAIT),
-        (_edit(RefusedFor.FILES), IN_FORCE, Step.REVERT),
-        (_edit(RefusedFor.FILES), NEW, Step.REPEAT),
-        (_edit(RefusedFor.FILES), replace(NEW, secrets=ROTATED), Step.REPEAT),
-        (_edit(RefusedFor.FILES), replace(NEW, settled=False), Step.WAIT),
-        (_edit(RefusedFor.FILES), replace(NEW, digest="newer"), Step.TRY),
-        (_edit(RefusedFor.SECRETS), NEW, Step.REPEAT),
-        (_edit(RefusedFor.SECRETS), replace(NEW, secrets=ROTATED), Step.TRY),
-        (_edit(RefusedFor.NOTHING), NEW, Step.TRY),
-        (_edit(RefusedFor.NOTHING), IN_FORCE, Step.REVERT),
+        (_edit(), IN_FORCE, Step.REVERT),
+        (_edit(), NEW, Step.REPEAT),
+        (_edit(), replace(NEW, secrets=ROTATED), Step.TRY),
+        (_edit(), replace(NEW, settled=False), Step.WAIT),
+        (_edit(), replace(NEW, digest="newer"), Step.TRY),
+        (_edit(may_pass=True), NEW, Step.TRY),
+        (_edit(may_pass=True), IN_FORCE, Step.REVERT),
     ],
 )
 def test_a_reading_has_one_step(edit, reading, step):
@@ -339,7 +337,7 @@ def _report(outcome, digest="new"):
     return ReloadReport(ReloadOutcome(outcome), 1, digest)
 
 
-REFUSED = _edit(RefusedFor.FILES).after(_report("refused"), Refusal(NEW, ()))
+REFUSED = _edit().after(_report("refused"), Refusal(NEW, ()))
 FROM_COPY = EditState(from_last_good=True)
 
 
@@ -364,23 +362,3 @@ def test_a_report_leads_to_one_state(edit, report, is_told, fails, from_copy):
     after = edit.after(report, Refusal(NEW, ()) if report.is_failure else None)
     assert (after.last is report, after.failure is not None, after.from_last_good) == (is_told, fails, from_copy)
     assert (after.refusal is not None) is fails
-
-
-@pytest.mark.parametrize(
-    ("diagnostics", "refused_for"),
-    [
-        ((Diagnostic("bad-source", "unclosed group"),), RefusedFor.FILES),
-        ((Diagnostic("bucket-down", "there is no bucket"),), RefusedFor.NOTHING),
-        ((Diagnostic("bucket-down", "there is no bucket"), Diagnostic("bad-source", "no")), RefusedFor.FILES),
-        ((Diagnostic("unusable-certificate", "the key is another one"),), RefusedFor.SECRETS),
-        ((Diagnostic("unusable-bucket", "target `x`: no"),), RefusedFor.SECRETS),
-        (
-            (Diagnostic("unusable-certificate", "a note", severity=Severity.WARNING), Diagnostic("x", "y")),
-            RefusedFor.FILES,
-        ),
-    ],
-)
-def test_a_refusal_waits_for_what_it_is_about(diagnostics, refused_for):
-    """Only what the reasons depend on makes a refused edit be tried again."""
-    snapshot = replace(NEW, remarks=(Diagnostic("unusable-certificate", "the key is another one"),))
-    assert refused(snapshot, diagnostics, diagnostics).refused_for is refused_for

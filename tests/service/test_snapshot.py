@@ -2,7 +2,6 @@
 
 import math
 import os
-import time
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,6 @@ from msgspec.structs import replace
 
 from tornado_proxy.config.secrets import Secret, SecretMissing
 from tornado_proxy.rules.diagnostic import Severity, SourceFile
-from tornado_proxy.service import snapshot as module
 from tornado_proxy.service.certificates import FetchedDocuments
 from tornado_proxy.service.snapshot import (
     SnapshotReader,
@@ -258,26 +256,6 @@ def test_a_missing_directory_is_reported_after_a_second(files):
     _edit_configuration(files)
     assert reader().settled
     assert sum(pauses) < 0.1
-
-
-def test_files_at_rest_are_read_once(files, monkeypatch):
-    """A start does not wait for a second reading if nothing was changed lately."""
-    monkeypatch.setattr(module, "AT_REST", -3600.0)  # ago, which is as if the files had been written an hour before
-    pauses: list[float] = []
-    assert SnapshotReader(files.configuration, ENVIRONMENT, pauses.append)().digest == files.read().digest
-    assert pauses == []
-
-
-@pytest.mark.parametrize("edit", [_edit_rules, _add_a_file, _link], ids=["written", "added", "linked"])
-def test_a_start_after_an_edit_reads_twice(files, monkeypatch, edit):
-    """Right after an edit of one file another may follow."""
-    last_change = max(path.stat().st_ctime for path in (files.folder, *files.folder.rglob("*")))
-    time.sleep(0.02)
-    edit(files)
-    monkeypatch.setattr(module.time, "time", lambda: last_change + 0.01 + module.AT_REST)
-    pauses: list[float] = []
-    SnapshotReader(files.configuration, ENVIRONMENT, pauses.append)()
-    assert len(pauses) == 1
 
 
 def test_unchanged_files_are_read_once(files):

@@ -56,27 +56,6 @@ def test_the_effect_of_a_failure_is_configured(files, choice, usable):
     assert bool(tested.diagnostics) is (choice != "off")
 
 
-@pytest.mark.parametrize(
-    ("edited", "fails"),
-    [
-        ('rewrite `^/z$` -> "/y"\nrewrite `^/a$` -> "/b"\nrewrite `^/c$` -> "/d"', []),
-        ('rewrite `^/a` -> "/z"\nrewrite `^/a$` -> "/b"\nrewrite `^/c$` -> "/d"', ["/a"]),
-        ('rewrite `^/c$` -> "/d"', ["/a"]),
-        ('rewrite `^/a$` -> "/b"\nredirect `^/c$` -> "/d"', ["/c"]),
-        ('rewrite `^/a$` -> "/b"\nrewrite `^/c$` -> go "/{{ .Key }}"', ["/c"]),
-        ('rewrite `^/a$` -> "/b"\nrewrite `^/c$` -> "/d"\ntest "/e" -> "/f"', ["/e"]),
-    ],
-)
-def test_a_test_runs_again_if_a_rule_that_takes_its_key_was_touched(files, edited, fails):
-    """The others passed, and no rule of theirs is another."""
-    tests = '\ntest "/a" -> "/b"\ntest "/c" -> "/d"'
-    files.write('rewrite `^/a$` -> "/b"\nrewrite `^/c$` -> "/d"' + tests)
-    in_force = run_rule_tests(files.load(), None)
-    files.write(edited + tests)
-    diagnostics = run_rule_tests(compile_snapshot(files.load().snapshot, in_force), in_force).diagnostics
-    assert [each.message.split("`")[1] for each in diagnostics] == fails
-
-
 def test_invalid_rules_are_not_tested(files):
     """Tests do not run if rules or configuration have a mistake."""
     files.write(f"{FAILING_TEST}\nrewrite `^/(` -> `/x`")

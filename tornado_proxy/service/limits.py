@@ -30,13 +30,8 @@ READ_WITHIN = 10.0
 MOST_FAILING_SHOWN = 20
 """Failing tests that are reported one by one."""
 
-MOST_TOUCHED = 1000
-"""Rules from the first to the last that an edit touches; beyond them, all tests run again."""
-
 SETTLED_AFTER = 0.02
 """Seconds between two readings that must agree."""
-AT_REST = 1.0
-"""Seconds without a change after which a start needs no second reading."""
 READINGS_IF_HALFWAY = 50
 """Readings that must agree after a file became empty or unreadable: an edit may be half done. A rule file that is
 deleted from a directory that has others needs no more readings than other edits."""

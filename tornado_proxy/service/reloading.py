@@ -146,20 +146,12 @@ class Step(Enum):
     TRY = "try"
 
 
-class RefusedFor(Enum):
-    """The part of an edit that must change until it is tried again."""
-
-    FILES = "files"
-    SECRETS = "secrets"  # or the files
-    NOTHING = "nothing"  # it may pass by itself: a bucket that is away, a file system that hangs, a defect
-
-
 class Refusal(msgspec.Struct, frozen=True):
     """Why a reading of the files is not in force."""
 
     snapshot: Snapshot
     reasons: tuple[Diagnostic, ...]
-    refused_for: RefusedFor = RefusedFor.NOTHING
+    may_pass: bool = True  # by itself: a bucket that is away, a file system that hangs, a defect
     outcome: ReloadOutcome = ReloadOutcome.REFUSED
     error: BaseException | None = None  # a defect of ours
 
@@ -180,12 +172,8 @@ class EditState(msgspec.Struct, frozen=True):
             return Step.WAIT
         if self.refusal is None:
             return Step.TRY
-        is_same = {
-            RefusedFor.FILES: reading.digest == self.refusal.snapshot.digest,
-            RefusedFor.SECRETS: reading.is_as(self.refusal.snapshot),
-            RefusedFor.NOTHING: False,
-        }
-        return Step.REPEAT if is_same[self.refusal.refused_for] else Step.TRY
+        is_hopeless = not self.refusal.may_pass and reading.is_as(self.refusal.snapshot)
+        return Step.REPEAT if is_hopeless else Step.TRY
 
     def after(self, report: ReloadReport, refusal: Refusal | None = None) -> EditState:
         """Returns the state after a report: of a refusal, of a renewal, or of files that are in force."""
@@ -211,17 +199,6 @@ class EditState(msgspec.Struct, frozen=True):
         first = next(iter((*errors(diagnostics), *diagnostics)), None)
         place = f"{first.place}: " if first and first.place else ""
         return f"{line}; an edit was refused{f': {place}{first.message}' if first else ''}"
-
-
-def refused(snapshot: Snapshot, diagnostics: tuple[Diagnostic, ...], news: tuple[Diagnostic, ...]) -> Refusal:
-    """Returns the refusal of an edit with its diagnostics; `news` are those that what is in force does not have."""
-    reasons = errors(diagnostics)
-    # The digest covers neither secrets nor what is said of them; a client of a bucket is made with its keys.
-    of_secrets = {each.message for each in snapshot.remarks}
-    if all(each.code == BUCKET_DOWN for each in reasons):
-        return Refusal(snapshot, news)
-    by_secrets = any(each.message in of_secrets or each.code == "unusable-bucket" for each in reasons)
-    return Refusal(snapshot, news, RefusedFor.SECRETS if by_secrets else RefusedFor.FILES)
 
 
 class Reloader:
@@ -319,7 +296,8 @@ class Reloader:
             except Unbuildable as error:
                 diagnostics = (*diagnostics, *error.diagnostics)
         free_in_turns([*configuration.pieces()])
-        return refused(reading, diagnostics, _news(in_force.diagnostics, diagnostics))
+        is_away = all(each.code == BUCKET_DOWN for each in errors(diagnostics))
+        return Refusal(reading, _news(in_force.diagnostics, diagnostics), is_away)
 
     async def _renewed(self) -> tuple[Diagnostic, ...]:
         """Renews the secrets and certificates of what is in force, if they changed; returns why that cannot be done."""

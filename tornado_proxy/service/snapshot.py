@@ -41,7 +41,7 @@ from tornado_proxy.service.certificates import (
     unusable_certificates,
     validities,
 )
-from tornado_proxy.service.limits import AT_REST, MOST_READINGS, READINGS_IF_HALFWAY, SETTLED_AFTER
+from tornado_proxy.service.limits import MOST_READINGS, READINGS_IF_HALFWAY, SETTLED_AFTER
 
 _OF_MISSING_FILES = ("unreadable-file", "no-rule-files", "missing-secret", "missing-certificate")
 
@@ -222,22 +222,13 @@ class SnapshotReader:
             snapshot = read_snapshot(self._config, self._environment, last)
             agreed = agreed + 1 if snapshot.is_as(last) else 0
             needed = READINGS_IF_HALFWAY if _may_be_halfway(settled, snapshot) else 1
-            if snapshot.is_as(settled) or agreed >= needed or (last is None and _is_at_rest(snapshot)):
+            if snapshot.is_as(settled) or agreed >= needed:
                 break
             last = snapshot
         else:
             snapshot = replace(snapshot, settled=False)
         self._last = snapshot
         return snapshot
-
-
-def _is_at_rest(snapshot: Snapshot) -> bool:
-    """Whether no file was written lately, and none was renamed or linked in the directories of the files."""
-    try:
-        changed = max(each.stat().st_ctime for path in snapshot.watched for each in (path, path.parent))
-    except OSError:
-        return False
-    return changed < time.time() - AT_REST
 
 
 def _may_be_halfway(settled: Snapshot | None, snapshot: Snapshot) -> bool:

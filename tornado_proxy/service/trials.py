@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager
-from itertools import takewhile
 
 from msgspec.structs import replace
 
-from gotemplate.regexp.matching import FirstMatch
 from tornado_proxy.config.model import Target
 from tornado_proxy.config.server import S3Pool
 from tornado_proxy.routing.mounts import target_data
 from tornado_proxy.routing.request import ObjectKey
 from tornado_proxy.rules.diagnostic import Diagnostic, Severity
 from tornado_proxy.rules.expectations import FAILING_TEST, evaluate, failure
-from tornado_proxy.rules.model import RuleSet, RuleTest, tried_keys
+from tornado_proxy.rules.model import RuleSet
 from tornado_proxy.s3.store import S3Store
-from tornado_proxy.service.limits import MOST_FAILING_SHOWN, MOST_TOUCHED, PROBED_WITHIN
+from tornado_proxy.service.limits import MOST_FAILING_SHOWN, PROBED_WITHIN
 from tornado_proxy.service.snapshot import Configuration
 from tornado_proxy.storage.errors import StorageError
 from tornado_proxy.storage.probe import BucketProblem, ProbeResult, find_object, probe_all
@@ -34,24 +32,19 @@ def run_rule_tests(configuration: Configuration, in_force: Configuration | None 
         return configuration
     severity = Severity.ERROR if configuration.settings.reload.tests == "refuse" else Severity.WARNING
     changed = [*_untested(configuration, in_force)]
-    failures = [replace(each, severity=severity) for each in _failures(configuration, changed, in_force)]
+    failures = [replace(each, severity=severity) for each in _failures(configuration, changed)]
     if in_force and in_force.failing_tests:
         others = [each for each in _untested(configuration, None) if each not in changed]
         failures += [replace(each, severity=Severity.WARNING) for each in _failures(configuration, others)]
     return replace(configuration, diagnostics=(*configuration.diagnostics, *failures)) if failures else configuration
 
 
-def _failures(
-    configuration: Configuration, tested: Iterable[tuple[Target, RuleSet]], in_force: Configuration | None = None
-) -> Iterator[Diagnostic]:
+def _failures(configuration: Configuration, tested: Iterable[tuple[Target, RuleSet]]) -> Iterator[Diagnostic]:
     timeout, failed = configuration.settings.reload.test_timeout, 0
     end = time.monotonic() + timeout
     for target, rules in tested:
         data = target_data(target)
-        passed = _still_passed(target, rules, in_force)
         for number, test in enumerate(rules.tests):
-            if passed(test):
-                continue
             if time.monotonic() > end:
                 text = f"{number} of {len(rules.tests)} rule tests of target `{target.name}` ran within {timeout:g} s"
                 advice = "raise `reload.testTimeout`, or make the tests fewer or cheaper"
@@ -65,33 +58,6 @@ def _failures(
     if failed > MOST_FAILING_SHOWN:
         more = f"{failed - MOST_FAILING_SHOWN} more rule tests fail"
         yield Diagnostic(FAILING_TEST, more, help="`tornado-proxy test` shows them all")
-
-
-def _still_passed(target: Target, rules: RuleSet, in_force: Configuration | None) -> Callable[[RuleTest], bool]:
-    """Returns what tells of a test that it passes as it did: no rule that an edit has touched takes its key."""
-    data = target_data(target)
-    if in_force is None or in_force.failing_tests or in_force.settings.reload.tests == "off":
-        return lambda _: False
-    was = in_force.rule_sets.get(target.name)
-    if was is None or was.lists or rules.lists or data not in map(target_data, in_force.settings.targets):
-        return lambda _: False
-    old, new = ([(each.making, each.kind, each.statement.redirecting) for each in of.rewrites] for of in (was, rules))
-    first = sum(1 for _ in takewhile(_is_pair, zip(old, new, strict=False)))
-    last = sum(1 for _ in takewhile(_is_pair, zip(reversed(old[first:]), reversed(new[first:]), strict=False)))
-    touched = [each.pattern for of in (was, rules) for each in of.rewrites[first : len(of.rewrites) - last]]
-    if len(touched) > MOST_TOUCHED:
-        return lambda _: False
-    taking, known = FirstMatch(touched), {*was.tests}
-
-    def passed(test: RuleTest) -> bool:
-        keys = (test.key, *(key for _, key in tried_keys(test.key, data.try_files)))
-        return test in known and not any(map(taking.find, keys))
-
-    return passed
-
-
-def _is_pair(pair: tuple[object, object]) -> bool:
-    return pair[0] == pair[1]
 
 
 def _untested(configuration: Configuration, in_force: Configuration | None) -> Iterator[tuple[Target, RuleSet]]:
