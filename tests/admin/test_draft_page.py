@@ -6,15 +6,17 @@ import pytest
 from admin_listeners import FakeAdministration, listener
 
 from tornado_proxy.admin.limits import LARGEST_DRAFT
-from tornado_proxy.admin.simulation import ChangedRequest, DraftFile, DraftGroup, DraftPage, DraftResult, Pair
+from tornado_proxy.admin.simulation import DraftFile, DraftGroup, DraftPage, DraftResult
 from tornado_proxy.admin.status import PathStep, StatusPages
-from tornado_proxy.routing.compare import KeptRequest
+from tornado_proxy.routing.compare import KeptRequest, Kind
+from tornado_proxy.tools.diff import Change, Outcome
+from tornado_proxy.tools.simulator import logged
 
 FORM = "file=/etc/site.rules&text=%0Atarget+x+%7B%7D+"
 REQUEST = KeptRequest(0.0, "site", "GET", "files.test", "/press/<a>", "/press/<a>", signed_in=False)
 STEP = PathStep("draft", (((r"^/(", None), ("<b>", 1)),), "good")
-CHANGED = ChangedRequest(REQUEST, 2, "key", "/old/<a>", "/new/<a>", (STEP,))
-GROUP = DraftGroup(Pair("site", "press", None), 12, (CHANGED,))
+CHANGED = Change(logged(REQUEST), REQUEST.path, 2, Kind.KEY, Outcome("/old/<a>"), Outcome("/new/<a>"))
+GROUP = DraftGroup("site", "press", None, 12, ((CHANGED, (STEP,)),))
 
 
 async def _posted(administration, body=FORM, **headers):

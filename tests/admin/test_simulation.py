@@ -51,13 +51,14 @@ def test_requests_that_change_are_counted_and_shown(tried):
     result = tried(edited, "/press/a", "/press/b", "/press/a", "/other")
     assert (result.requests, result.kinds, result.hidden) == (4, {"key": 3, "same": 1}, 0)
     (group,) = result.groups
-    assert (group.pair, group.times) == (("site", "press", "press"), 3)
-    assert [(each.request.path, each.times, each.old, each.new) for each in group.shown] == [
+    assert (group.target, group.old, group.new, group.times) == ("site", "press", "press", 3)
+    assert [(each.path, each.times, each.old.text, each.new.text) for each, _ in group.shown] == [
         ("/press/a", 2, "/old/a", "/new/a"),
         ("/press/b", 1, "/old/b", "/new/b"),
     ]
-    assert [step.title for step in group.shown[0].steps] == ["in force", "draft"]
-    assert (("page = ", None), ("a", 1), ("  ", None)) in group.shown[0].steps[1].lines
+    (_, steps), _ = group.shown
+    assert [step.title for step in steps] == ["in force", "draft"]
+    assert (("page = ", None), ("a", 1), ("  ", None)) in steps[1].lines
 
 
 def test_the_edit_and_its_tests_are_shown(tried):
@@ -122,7 +123,7 @@ def test_a_draft_takes_a_limited_time(tried, monkeypatch):
     result = tried(edited, "/press/a", "/press/b", "/press/c", clock=lambda: float(next(seconds)))
     assert (result.tests, result.all_tests) == (1, 2)
     assert (result.requests, result.kept) == (1, 3)
-    assert [each.request.path for group in result.groups for each in group.shown] == ["/press/c"]
+    assert [each.path for group in result.groups for each, _ in group.shown] == ["/press/c"]
 
 
 def test_requests_for_another_target_are_left_out(files):

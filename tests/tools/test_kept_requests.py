@@ -9,8 +9,8 @@ from tornado_proxy.config.providers import BasicUser, Resource
 from tornado_proxy.config.secrets import Secret
 from tornado_proxy.routing.compare import KeptRequest, Kind, Reason
 from tornado_proxy.routing.mounts import Mounts
-from tornado_proxy.tools.diff import Comparer
-from tornado_proxy.tools.simulator import RequestDefaults, RequestLog, Simulator, logged
+from tornado_proxy.tools.diff import Comparison
+from tornado_proxy.tools.simulator import RequestDefaults, Simulator, logged
 
 ANN, BEN = (BasicUser(name, Secret("value", "secret")) for name in ("ann", "ben"))
 STAFF = {"resources": (Resource("/**", provider="staff", users=(ANN,)),)}
@@ -25,9 +25,9 @@ def kept(key, path=None, method="GET", *, signed_in=False):
 def compared(old, new, request):
     """The report on one request; the servers are sites, or statements of a site."""
     servers = (Mounts([site(each) if isinstance(each, str) else each]) for each in (old, new))
-    comparer = Comparer(*(Simulator(each, RequestDefaults()) for each in servers), examples=5)
-    comparer.add(logged(request), 1)
-    return comparer.report(RequestLog())
+    comparison = Comparison(*(Simulator(each, RequestDefaults()) for each in servers), examples=5)
+    comparison.add(logged(request), 1)
+    return comparison
 
 
 def kind(old, new, request=None):

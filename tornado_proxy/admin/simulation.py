@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
-from typing import NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -33,8 +32,8 @@ from tornado_proxy.semantics.request import User
 from tornado_proxy.service.reloading import changes
 from tornado_proxy.service.snapshot import Configuration, compile_snapshot
 from tornado_proxy.tools import explain
-from tornado_proxy.tools.diff import Change, Comparer
-from tornado_proxy.tools.simulator import RequestDefaults, RequestLog, Simulator, logged
+from tornado_proxy.tools.diff import Change, Comparison
+from tornado_proxy.tools.simulator import RequestDefaults, Simulator, logged
 
 
 def explained(mounts: Mounts, asked: Mapping[str, str], public_path: str = "") -> Explanation:
@@ -134,31 +133,17 @@ class DraftFile(msgspec.Struct, frozen=True):
     targets: tuple[str, ...] = ()
 
 
-class ChangedRequest(msgspec.Struct, frozen=True):
-    """A request that a draft changes, and how often it was made; `old` and `new` are keys, or errors in parentheses."""
+class DraftGroup(msgspec.Struct, frozen=True):
+    """The requests that one pair of rewrites changes, by their labels, None if no rewrite took the key.
 
-    request: KeptRequest
-    times: int
-    kind: str
-    old: str
-    new: str
-    steps: tuple[PathStep, ...] = ()
-
-
-class Pair(NamedTuple):
-    """The rewrites that took a key before and after an edit, by their labels; None if no rewrite did."""
+    `times` counts all of them, `shown` are the first, each with the way to both results.
+    """
 
     target: str
     old: str | None
     new: str | None
-
-
-class DraftGroup(msgspec.Struct, frozen=True):
-    """The requests that one pair of rewrites changes; `times` counts all of them, `shown` are the first."""
-
-    pair: Pair
     times: int
-    shown: tuple[ChangedRequest, ...]
+    shown: tuple[tuple[Change, tuple[PathStep, ...]], ...]
 
 
 class DraftResult(msgspec.Struct, frozen=True):
@@ -186,7 +171,7 @@ class DraftResult(msgspec.Struct, frozen=True):
     def hidden(self) -> int:
         """The number of requests with a difference that is not shown."""
         different = sum(self.kinds.get(kind.value, 0) for kind in _DIFFERENT)
-        return different - sum(each.times for group in self.groups for each in group.shown)
+        return different - sum(each.times for group in self.groups for each, _ in group.shown)
 
 
 class DraftPage(msgspec.Struct, frozen=True):
@@ -322,27 +307,22 @@ def _compared(
     end, nobody = clock() + DRAFT_WITHIN, RequestDefaults()
     drafted = mounts.of_sites(sites((each.target for each in mounts.sites), draft.rule_sets, mounts.sites))
     old, new = Simulator(mounts, nobody), Simulator(drafted, nobody)
-    comparer = Comparer(old, new, _MOST_CHANGES)
+    comparison = Comparison(old, new, _MOST_CHANGES)
     for request, times in Counter(logged(each) for each in reversed(kept) if each.target in old.sites).items():
         if clock() > end:
             break
-        comparer.add(request, times)
-    report = comparer.report(RequestLog())
+        comparison.add(request, times)
     groups = []
-    for cause, group in report.groups[:_MOST_GROUPS]:
-        taking = (each.label if each else None for each in report.rewrites(cause))
-        shown = tuple(_changed(each, old, new) for each in group.examples)
-        groups.append(DraftGroup(Pair(cause.target, *taking), group.times, shown))
-    return {kind.value: count for kind, count in report.kinds.items()}, tuple(groups)
+    for cause, group in comparison.groups[:_MOST_GROUPS]:
+        before, after = (each.label if each else None for each in comparison.rewrites(cause))
+        shown = ((each, tuple(_ways(each, old, new))) for each in group.examples)
+        groups.append(DraftGroup(cause.target, before, after, group.times, tuple(shown)))
+    return {kind.value: count for kind, count in comparison.kinds.items()}, tuple(groups)
 
 
-def _changed(change: Change, old: Simulator, new: Simulator) -> ChangedRequest:
-    steps = []
+def _ways(change: Change, old: Simulator, new: Simulator) -> Iterator[PathStep]:
+    """Yields how the rules in force and those of the draft came to their results."""
     for title, server in (("in force", old), ("draft", new)):
         decision = server.ask(change.request)
         if decision.match is not None and (applied := trace(decision)) is not None:
-            steps.append(rewrite_step(title, applied, len(decision.match.site.rules.counted)))
-    assert change.request.kept is not None, "only kept requests are compared"
-    return ChangedRequest(
-        change.request.kept, change.times, change.kind.value, change.old.text, change.new.text, tuple(steps)
-    )
+            yield rewrite_step(title, applied, len(decision.match.site.rules.counted))

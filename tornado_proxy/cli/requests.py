@@ -44,7 +44,7 @@ from tornado_proxy.rules.model import Key, LoadedRules, RuleSet, host_objection,
 from tornado_proxy.rules.tree import Dialect
 from tornado_proxy.semantics.request import METHODS, RequestPath, User, groups_of
 from tornado_proxy.tools import explain
-from tornado_proxy.tools.diff import Comparer, DiffReport, KeyAnswers, to_json, to_markdown, to_text
+from tornado_proxy.tools.diff import Comparison, KeyAnswers, to_json, to_markdown, to_text
 from tornado_proxy.tools.simulator import RequestDefaults, RequestLog, Simulator, UnreadableLog, logged, read_log
 
 _EVERYTHING = Actions(put=PutAction(enabled=True), delete=DeleteAction(enabled=True))
@@ -242,7 +242,7 @@ def run_diff(arguments: argparse.Namespace) -> int:
     old, new = _sides(arguments)
     report = _compared(old, new, arguments)
     if arguments.probe:
-        report = msgspec.structs.replace(report, answers=_asked(report, new, arguments))
+        report.answers = _asked(report, new, arguments)
     if arguments.format == "text":
         print_diff(to_text(report))
     elif arguments.format == "json":
@@ -251,7 +251,7 @@ def run_diff(arguments: argparse.Namespace) -> int:
         print(*to_markdown(report), sep="\n")
     if report.answers is not None and report.answers.unknown:
         return ExitStatus.FAILED
-    is_bad = bool(report.groups)
+    is_bad = bool(report.changes)
     if arguments.fail_on == "failures":
         is_bad = report.refused > 0 or (report.answers is not None and bool(report.answers.missing))
     return ExitStatus.FINDINGS if is_bad else ExitStatus.CLEAN
@@ -345,7 +345,7 @@ def _helpers(settings: Settings) -> HelperTexts:
     return compile_pages(settings, Read(tuple(files))).helpers
 
 
-def _compared(old: _Side, new: _Side, arguments: argparse.Namespace) -> DiffReport:
+def _compared(old: _Side, new: _Side, arguments: argparse.Namespace) -> Comparison:
     options = None
     if arguments.config is None and old.settings is not None and new.settings is not None:
         options = changed_options(old.settings, new.settings)
@@ -361,10 +361,10 @@ def _compared(old: _Side, new: _Side, arguments: argparse.Namespace) -> DiffRepo
     else:
         log = requests_of(arguments.requests, [rules for each in (old, new) for rules in each.rules.rule_sets.values()])
     with activity("comparing"):
-        return Comparer(before, after, arguments.examples, options).compare(log)
+        return Comparison(before, after, arguments.examples, options).compare(log)
 
 
-def _asked(report: DiffReport, new: _Side, arguments: argparse.Namespace) -> KeyAnswers:
+def _asked(report: Comparison, new: _Side, arguments: argparse.Namespace) -> KeyAnswers:
     """Asks the buckets for the new keys, the most requested first; raises `CommandError` if a credential is missing."""
     import asyncio  # noqa: PLC0415 - for S3 only
 

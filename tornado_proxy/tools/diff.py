@@ -8,7 +8,8 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import msgspec
@@ -126,92 +127,69 @@ class ChangeGroup(msgspec.Struct):
         self.examples = sorted([*self.examples, change], key=lambda each: -each.times)[:most]
 
 
-class DiffReport(msgspec.Struct, frozen=True):
-    """The changes of a log's requests by their causes, the cause with the most requests first.
+def _numbered(site: Site | None, number: int | None) -> Counted | None:
+    return next((each for each in site.rules.counted if each.number == number), None) if site else None
 
-    `old` and `new` are the sites before and after the edit, `kinds` counts all requests. `options` are those that an
-    edit of a configuration changes, None if only rules were compared. `answers` are those of S3, None if it was not
-    asked.
+
+class Comparison(msgspec.Struct, dict=True):  # for the cached property
+    """The requests that two servers decide otherwise, by their causes; up to `examples` of each cause are kept.
+
+    `kinds` counts all requests, `keys` are those of objects that are new. `options` are those that an edit of a
+    configuration changes, None if only rules are compared. `answers` are those of S3, None if it was not asked.
     """
 
-    old: Mapping[str, Site]
-    new: Mapping[str, Site]
-    log: RequestLog
-    groups: tuple[tuple[Cause, ChangeGroup], ...] = ()
-    keys: Mapping[NewKey, Need] = {}
-    kinds: Mapping[Kind, int] = {}
-    refused: int = 0  # requests that are refused after the edit only
+    old: Simulator
+    new: Simulator
+    examples: int
     options: tuple[ChangedOption, ...] | None = None
+    log: RequestLog = msgspec.field(default_factory=RequestLog)
+    changes: dict[Cause, ChangeGroup] = {}
+    keys: dict[NewKey, Need] = {}
+    kinds: Counter[Kind] = msgspec.field(default_factory=Counter)
+    refused: int = 0  # requests that are refused after the edit only
     answers: KeyAnswers | None = None
+
+    @property
+    def groups(self) -> Sequence[tuple[Cause, ChangeGroup]]:
+        """The changes by their causes, the cause with the most requests first."""
+        return sorted(self.changes.items(), key=lambda item: -item[1].times)
 
     @property
     def times(self) -> int:
         """The number of requests that change."""
-        return sum(group.times for _, group in self.groups)
+        return sum(group.times for group in self.changes.values())
 
     @property
     def distinct(self) -> int:
         """The number of distinct requests that change."""
-        return sum(group.distinct for _, group in self.groups)
+        return sum(group.distinct for group in self.changes.values())
 
     @property
     def summary(self) -> str:
         """The counts in a line."""
         what = "key" if self.options is None else "answer"
         total, distinct = counted(self.log.total, "request"), len(self.log.requests)
-        if not self.groups:
+        if not self.changes:
             return f"no {what} changed: {total}, {distinct:,} distinct"
         return f"{what} changed: {self.times:,} of {total}, {self.distinct:,} of {distinct:,} distinct"
 
     def rewrites(self, cause: Cause) -> tuple[Counted | None, Counted | None]:
         """Returns the rules that are responsible for a group, before and after the edit."""
-        return _numbered(self.old.get(cause.old_target), cause.old), _numbered(self.new.get(cause.target), cause.new)
+        old, new = self.old.sites.get(cause.old_target), self.new.sites.get(cause.target)
+        return _numbered(old, cause.old), _numbered(new, cause.new)
 
-
-def _numbered(site: Site | None, number: int | None) -> Counted | None:
-    return next((each for each in site.rules.counted if each.number == number), None) if site else None
-
-
-class Comparer:
-    """Compares two servers; keeps up to `examples` requests of each group of changes."""
-
-    def __init__(
-        self, old: Simulator, new: Simulator, examples: int, options: tuple[ChangedOption, ...] | None = None
-    ) -> None:
-        self._examples = examples
-        self._old, self._new, self._options = old, new, options
-        # The targets of which only the rules may differ, for the keys that were asked for.
-        before = {each.target.name: each.target for each in old.mounts.sites}
-        own = [(each.provider_pages, each.target_list) for each in (old.mounts, new.mounts)]
-        self._kept = frozenset(
-            each.target.name
-            for each in (new.mounts.sites if own == [({}, None)] * 2 else ())
-            if each.target == before.get(each.target.name)
-            and not (each.target.actions.get.user_isolation or each.target.actions.get.try_files)
-        )
-        self._groups: dict[Cause, ChangeGroup] = {}
-        self._keys: dict[NewKey, Need] = {}
-        self._kinds = Counter[Kind]()
-        self._refused = 0
-
-    def compare(self, log: RequestLog) -> DiffReport:
-        """Returns the requests that change."""
+    def compare(self, log: RequestLog) -> Comparison:
+        """Adds the requests of a log; returns the comparison itself."""
+        self.log = log
         for request, times in log.requests.items():
             self.add(request, times)
-        return self.report(log)
-
-    def report(self, log: RequestLog) -> DiffReport:
-        """Returns what the requests so far change, as the report on a log."""
-        groups = tuple(sorted(self._groups.items(), key=lambda item: -item[1].times))
-        return DiffReport(
-            self._old.sites, self._new.sites, log, groups, self._keys, self._kinds, self._refused, self._options
-        )
+        return self
 
     def add(self, request: LoggedRequest, times: int) -> None:
         """Decides a request on both sides, and adds the difference."""
         both = self._decided(request)
         kind = self._kind(request, *both) if both else Kind.SAME
-        self._kinds[kind] += times
+        self.kinds[kind] += times
         if both is None or kind in (Kind.SAME, Kind.UNKNOWN):
             return
         old, new = both
@@ -225,33 +203,46 @@ class Comparer:
             before = before._replace(text=f"{before.text} {_detail(old, new)}")
             after = after._replace(text=f"{after.text} {_detail(new, old)}")
         change = Change(request, path, times, kind, before, after)
-        self._groups.setdefault(cause, ChangeGroup()).add(change, self._examples)
-        self._refused += times if new.is_refused and not old.is_refused else 0
+        self.changes.setdefault(cause, ChangeGroup()).add(change, self.examples)
+        self.refused += times if new.is_refused and not old.is_refused else 0
         key = served_key(new)
         if key is not None and why not in (Reason.ACCESS, Reason.ACTIONS):
-            need = self._keys.get(NewKey(cause.target, key), Need(0, path))
-            self._keys[NewKey(cause.target, key)] = need._replace(times=need.times + times)
+            need = self.keys.get(NewKey(cause.target, key), Need(0, path))
+            self.keys[NewKey(cause.target, key)] = need._replace(times=need.times + times)
+
+    @cached_property
+    def _kept(self) -> frozenset[str]:
+        """The targets of which only the rules may differ, for the keys that were asked for."""
+        before = {name: site.target for name, site in self.old.sites.items()}
+        if any(each.mounts.provider_pages or each.mounts.target_list for each in (self.old, self.new)):
+            return frozenset()
+        targets = (each.target for each in self.new.mounts.sites)
+        return frozenset(
+            each.name
+            for each in targets
+            if each == before.get(each.name) and not (each.actions.get.user_isolation or each.actions.get.try_files)
+        )
 
     def _decided(self, request: LoggedRequest) -> tuple[Decision, Decision] | None:
         """Returns both decisions; None if they are certainly the same."""
         try:
-            asked = self._old.read(request)
+            asked = self.old.read(request)
         except RequestError:
             return None
-        old, new = (each.mounts.find(asked.host, asked.path) for each in (self._old, self._new))
+        old, new = (each.mounts.find(asked.host, asked.path) for each in (self.old, self.new))
         # Most requests meet the same target and rewrite on both sides, and need no template to run.
         if old and new and old.key == new.key and old.site.target.name == new.site.target.name in self._kept:
             before, after = (each.site.rules.taker(each.key) for each in (old, new))
             if (before and before.making) == (after and after.making):
                 return None
-        return self._old.decide(request, asked), self._new.decide(request, asked)
+        return self.old.decide(request, asked), self.new.decide(request, asked)
 
     def _kind(self, request: LoggedRequest, old: Decision, new: Decision) -> Kind:
         kept = request.kept
         if kept is not None:
             # Whether the user of an earlier request meets other demands is not known.
-            demanded = demands(self._new.mounts, kept) if kept.signed_in and not self._old.user(request) else []
-            is_doubtful = bool(demanded) and demanded != demands(self._old.mounts, kept)
+            demanded = demands(self.new.mounts, kept) if kept.signed_in and not self.old.user(request) else []
+            is_doubtful = bool(demanded) and demanded != demands(self.old.mounts, kept)
             if is_doubtful or reads_unkept(old) or reads_unkept(new):
                 return Kind.UNKNOWN
         return difference(old, new)
@@ -301,7 +292,7 @@ def _detail(decision: Decision, other: Decision) -> str:
     return f"at {decision.match.site.target.bucket.s3_endpoint or 'AWS'}"
 
 
-def to_text(report: DiffReport) -> Iterator[str]:
+def to_text(report: Comparison) -> Iterator[str]:
     """Yields lines for people: the counts, the options, each group with its examples, then what S3 says of new keys."""
     yield report.summary
     if report.log.strange:
@@ -338,7 +329,7 @@ def _value(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def _heading(report: DiffReport, cause: Cause) -> str:
+def _heading(report: Comparison, cause: Cause) -> str:
     if cause.reason is Reason.RULES:
         old, new = report.rewrites(cause)
         return f"{cause.target}: {_placed(old)} → {_placed(new)}"
@@ -360,7 +351,7 @@ def _asked(change: Change) -> str:
     return f"{method}{change.path}{query}{user}{times}"
 
 
-def to_json(report: DiffReport) -> dict[str, Any]:
+def to_json(report: Comparison) -> dict[str, Any]:
     """Returns all groups with their examples for programs; a version only adds fields."""
     return {
         "version": JSON_VERSION,
@@ -373,7 +364,7 @@ def to_json(report: DiffReport) -> dict[str, Any]:
     }
 
 
-def _group_json(report: DiffReport, cause: Cause, group: ChangeGroup) -> dict[str, Any]:
+def _group_json(report: Comparison, cause: Cause, group: ChangeGroup) -> dict[str, Any]:
     old, new = report.rewrites(cause)
     return {
         "target": cause.target,
@@ -398,7 +389,7 @@ def _group_json(report: DiffReport, cause: Cause, group: ChangeGroup) -> dict[st
     }
 
 
-def to_markdown(report: DiffReport) -> Iterator[str]:
+def to_markdown(report: Comparison) -> Iterator[str]:
     """Yields lines of Markdown (GitHub's and GitLab's) for a comment on a pull request: the text as a coloured diff."""
     summary, *lines = to_text(report)
     yield f"### {summary}"
