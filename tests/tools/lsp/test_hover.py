@@ -1,4 +1,4 @@
-"""Tests what the language server shows about a position: hovers, definitions, symbols and lenses."""
+"""Tests what the language server shows about a position: hovers, definitions and lenses."""
 
 from __future__ import annotations
 
@@ -19,12 +19,13 @@ from tornado_proxy.tools.lsp.hover import (
     code,
     definitions,
     hover_at,
-    lenses,
+    lens_places,
     outline,
     page,
     phrase,
     prose,
     reference_at,
+    verdict_on,
 )
 
 _CHECK = next(check for check in CHECKS if check.name == "unescaped-dot")
@@ -272,7 +273,7 @@ def test_a_list_leads_to_its_file(tmp_path, monkeypatch):
 
 
 def _titles(text: str) -> list[str]:
-    return [f"{lens.span.text[:14]}: {lens.title}" for lens in lenses(*with_tree(text))]
+    return [f"{span.text[:14]}: {verdict_on(tests)}" for span, tests in lens_places(*with_tree(text))]
 
 
 def test_the_lens_of_a_rewrite_counts_its_tests():
@@ -293,14 +294,6 @@ def test_the_lens_of_a_rewrite_counts_its_tests():
         "rewrite c `^/c: 1 test passes",
         "rewrite e `^/e: no tests",
     ]
-
-
-def test_a_lens_leads_to_the_first_test_that_fails():
-    """If all tests pass, the lens leads to the first one."""
-    text = site('rewrite a `^/a` -> "/b"', 'test "/a1" -> "/b"', 'test "/a2" -> "/x"')
-    target, rewrite = lenses(*with_tree(text))
-    assert target.test == rewrite.test
-    assert rewrite.test.text == 'test "/a2" -> "/x"'
 
 
 def test_a_file_with_mistakes_has_no_lenses():

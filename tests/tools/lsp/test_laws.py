@@ -9,7 +9,7 @@ from pygls.workspace import PositionCodec
 from tornado_proxy.lint.engine import edited
 from tornado_proxy.rules.diagnostic import Span
 from tornado_proxy.tools.lsp.completion import completions
-from tornado_proxy.tools.lsp.hover import definitions, hover_at, lenses
+from tornado_proxy.tools.lsp.hover import definitions, hover_at, lens_places
 from tornado_proxy.tools.lsp.server import Translation
 from tornado_proxy.tools.lsp.workspace import actions, layout_edits, safe_fixes
 
@@ -43,7 +43,9 @@ def test_every_feature_has_a_result_for_any_text(text, encoding, data):
     for completion in proposals:
         translation.completion(completion, translation.range(word), 0)
     spans.append(word)
-    spans += [lens.span for lens in lenses(analysis, document)]
+    for span, tests in lens_places(analysis, document):
+        translation.lens(span, tests)
+        spans.append(span)
     for block in document.blocks:
         translation.symbol(block)
     for finding, fix in actions(analysis, document, 0, len(text)):

@@ -4,7 +4,7 @@ import asyncio
 import threading
 
 import pytest
-from editing import NAME, analysed, site
+from editing import NAME, analysed, site, with_tree
 from hypothesis import given
 from hypothesis import strategies as st
 from language_client import editor
@@ -16,6 +16,7 @@ from rule_texts import document
 from tornado_proxy.rules.diagnostic import Edit, SourceFile, Span
 from tornado_proxy.tools.lsp import server as lsp_server
 from tornado_proxy.tools.lsp.completion import Completion
+from tornado_proxy.tools.lsp.hover import lens_places
 from tornado_proxy.tools.lsp.server import SHOW_TEST, Lines, RulesServer, Translation, uri_of
 
 _MOVE = site('rewrite `^/a$` -> "/b"')
@@ -353,6 +354,13 @@ def test_a_diagnostic_has_all_its_parts():
     assert diagnostic.tags == [types.DiagnosticTag.Unnecessary]
     assert "\n" in diagnostic.message
     assert diagnostic.related_information[0].location.uri == NAME
+
+
+def test_a_lens_leads_to_the_first_test_that_fails():
+    """Those above the target and above the rewrite do."""
+    text = site('rewrite a `^/a` -> "/b"', 'test "/a1" -> "/b"', 'test "/a2" -> "/x"')
+    lenses = [Translation().lens(*each) for each in lens_places(*with_tree(text))]
+    assert [each.command.arguments[0].range.start.line for each in lenses] == [3, 3]
 
 
 @pytest.mark.parametrize(("markdown", "kind"), [(True, "markdown"), (False, "plaintext")])

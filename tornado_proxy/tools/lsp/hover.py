@@ -416,27 +416,14 @@ def _head(statement: RewriteStatement) -> Span:
     return statement.name.span if statement.name else statement.source.span
 
 
-class Lens(msgspec.Struct, frozen=True):
-    """A line above a span; it leads to the first failing `test`, or else the first."""
-
-    title: str
-    span: Span
-    test: Span | None = None
-
-
-def lenses(analysis: Analysis, document: Document) -> Iterator[Lens]:
-    """Yields the lenses of a file; empty while the rules have a mistake."""
+def lens_places(analysis: Analysis, document: Document) -> Iterator[tuple[Span, Sequence[TestOutcome]]]:
+    """Yields targets and rewrites with the outcomes of their tests; none while the rules have a mistake."""
     for block in document.blocks if analysis.subject.whole else ():
         target = analysis.target(block)
-        yield _lens(target.outcomes, block.name.span)
+        yield block.name.span, target.outcomes
         for statement in block.statements:
             if isinstance(statement, RewriteStatement) and (rewrite := analysis.rewrite(statement)):
-                yield _lens(target.tested.get(rewrite.number, ()), statement.span)
-
-
-def _lens(outcomes: Sequence[TestOutcome], span: Span) -> Lens:
-    first = min(outcomes, key=lambda each: each.passed, default=None)
-    return Lens(verdict_on(outcomes), span, first.test.statement.span if first else None)
+                yield statement.span, target.tested.get(rewrite.number, ())
 
 
 def verdict_on(outcomes: Sequence[TestOutcome]) -> str:

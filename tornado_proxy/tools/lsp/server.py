@@ -11,6 +11,7 @@ import asyncio
 import logging
 import os
 import re
+import sys
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -29,11 +30,12 @@ from tornado_proxy.config.model import Settings
 from tornado_proxy.lint.checks import CHECKS
 from tornado_proxy.lint.engine import LintSettings, SettingsMistake, find_settings
 from tornado_proxy.rules.diagnostic import Diagnostic, Edit, Fix, Safety, Severity, SourceFile, Span
+from tornado_proxy.rules.expectations import TestOutcome
 from tornado_proxy.rules.parser import parse
 from tornado_proxy.rules.tree import Document, RewriteStatement, TargetBlock
 from tornado_proxy.tools.limits import ANALYSIS_WITHIN, LARGEST_WORKSPACE, PAUSE_OF_KEYS
 from tornado_proxy.tools.lsp.completion import Completion, completions
-from tornado_proxy.tools.lsp.hover import Lens, definitions, hover_at, lenses
+from tornado_proxy.tools.lsp.hover import definitions, hover_at, lens_places, verdict_on
 from tornado_proxy.tools.lsp.workspace import Analysis, Workspace, actions, analyse, layout_edits, safe_fixes
 
 _LINE_END = re.compile(r"\r\n|\n|\r")
@@ -43,26 +45,23 @@ class Lines:
     """The lines of a text as clients count them; every position has an offset."""
 
     def __init__(self, text: str, codec: PositionCodec) -> None:
-        self._text = text
-        self._codec = codec
+        self._lines, self._codec = _LINE_END.split(text), codec
         self._starts = [0, *(end.end() for end in _LINE_END.finditer(text))]
 
     def position(self, offset: int) -> types.Position:
         """Returns the position of a code-point offset."""
         line = bisect_right(self._starts, offset) - 1
-        return types.Position(line, self._codec.client_num_units(self._text[self._starts[line] : offset]))
+        before = self._lines[line][: offset - self._starts[line]]
+        return types.Position(line, self._codec.client_num_units(before))
 
     def offset(self, position: types.Position) -> int:
         """Returns the code-point offset of a position; beyond the end of a line, that end (LSP 3.17, Position)."""
-        if position.line >= len(self._starts):
-            return len(self._text)
-        start = self._starts[position.line]
-        end = _LINE_END.search(self._text, start)
-        line = self._text[start : end.start() if end else len(self._text)]
-        if position.character >= self._codec.client_num_units(line):
-            return start + len(line)
-        within = types.Position(0, position.character)
-        return start + self._codec.position_from_client_units([line], within).character
+        line, units = min((position.line, position.character), (len(self._lines) - 1, sys.maxsize))
+        text = self._lines[line]
+        if units >= self._codec.client_num_units(text):
+            return self._starts[line] + len(text)
+        within = self._codec.position_from_client_units([text], types.Position(0, units))
+        return self._starts[line] + within.character
 
 
 @lru_cache(maxsize=16)  # an answer has thousands of positions in one file
@@ -172,10 +171,11 @@ class Translation(msgspec.Struct):
             edit=self.workspace_edit(fix.edits),
         )
 
-    def lens(self, lens: Lens) -> types.CodeLens:
-        """Converts a lens, whose command shows a test, or the place itself if it has none."""
-        place = self.location(lens.test or lens.span)
-        return types.CodeLens(self.range(lens.span), types.Command(lens.title, SHOW_TEST, arguments=[place]))
+    def lens(self, span: Span, tests: Sequence[TestOutcome]) -> types.CodeLens:
+        """Returns the line above a span about its tests; it shows the first that fails, or else the first, if any."""
+        first = min(tests, key=lambda each: each.passed, default=None)
+        place = self.location(first.test.statement.span if first else span)
+        return types.CodeLens(self.range(span), types.Command(verdict_on(tests), SHOW_TEST, arguments=[place]))
 
     def symbol(self, node: TargetBlock | RewriteStatement) -> types.DocumentSymbol:
         """Converts a target with its rewrites, or a rewrite; an editor jumps to the name or the source."""
@@ -430,7 +430,7 @@ class RulesServer(LanguageServer):
     async def _lens(self, parameters: types.CodeLensParams) -> list[types.CodeLens]:
         current = await self.analysis(parameters.text_document.uri)
         lens = self.translation.lens
-        return await asyncio.to_thread(lambda: [*map(lens, lenses(*current))]) if current else []
+        return await asyncio.to_thread(lambda: [lens(*each) for each in lens_places(*current)]) if current else []
 
     async def _show_test(self, location: types.Location) -> None:
         if get_capability(self.client_capabilities, "window.show_document.support"):
