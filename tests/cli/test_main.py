@@ -8,8 +8,14 @@ from pathlib import Path
 import pytest
 from command_lines import imported_by
 
-from tornado_proxy.cli.main import COMMANDS, main
+from tornado_proxy.cli.main import COMMANDS, load_command, main
 from tornado_proxy.cli.output import ExitStatus
+from tornado_proxy.lint.reporters import FORMATS
+from tornado_proxy.rules.diagnostic import Severity
+from tornado_proxy.semantics.request import METHODS
+from tornado_proxy.storage.limits import PROBE_WITHIN
+from tornado_proxy.tools.convert.hosting import READERS
+from tornado_proxy.tools.convert.rewrites import KeysAs
 
 GALLERY = Path(__file__).parents[2] / "rules"
 
@@ -39,7 +45,6 @@ def test_a_defect_has_status_2():
     script = (
         "import sys, types; from tornado_proxy.cli import main\n"
         "broken = types.ModuleType('tornado_proxy.cli.requests', 'x')\n"
-        "broken.explain_arguments = lambda parser: None\n"
         "broken.run_explain = lambda arguments: 1 / 0\n"
         "sys.modules['tornado_proxy.cli.requests'] = broken\n"
         "sys.exit(main.main(['explain']))"
@@ -47,6 +52,18 @@ def test_a_defect_has_status_2():
     result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert result.returncode == ExitStatus.FAILED
     assert "ZeroDivisionError" in result.stderr
+
+
+def test_the_choices_of_arguments_are_those_of_the_code():
+    """The table of arguments repeats them, so that `--help` loads nothing."""
+    choices = {(name, action.dest): action.choices for name in COMMANDS for action in load_command(name)[1]._actions}
+    assert choices["explain", "method"] == [*METHODS]
+    assert choices["lint", "format"] == [*FORMATS]
+    assert choices["lint", "fail_level"] == [each.value for each in Severity]
+    assert choices["convert", "keys_as"] == [each.value for each in KeysAs]
+    assert choices["convert", "origin"] == [*READERS]
+    defaults = {action.dest: action.default for action in load_command("probe")[1]._actions}
+    assert defaults["timeout"] == PROBE_WITHIN
 
 
 @pytest.mark.parametrize("text", ["-1", "65536", "http"])

@@ -1,11 +1,9 @@
-import argparse
-
 import pytest
 from command_lines import imported_by
 from rule_sites import rule_sets
 
-from tornado_proxy.cli.main import main
-from tornado_proxy.cli.requests import add_request_arguments, bare_site, request_defaults, requests_of
+from tornado_proxy.cli.main import load_command, main
+from tornado_proxy.cli.requests import bare_site, request_defaults, requests_of
 from tornado_proxy.routing.access import Anyone, SignedIn
 from tornado_proxy.semantics.request import RequestPath, User
 
@@ -244,9 +242,7 @@ def test_a_bare_site_is_open_unless_a_user_is_given():
 
 
 def _parse(*words):
-    parser = argparse.ArgumentParser()
-    add_request_arguments(parser)
-    return parser.parse_args(words)
+    return load_command("explain")[1].parse_args(words)
 
 
 @pytest.mark.parametrize(

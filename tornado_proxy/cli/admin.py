@@ -15,7 +15,7 @@ from urllib.parse import SplitResult, urlsplit
 
 import msgspec
 
-from tornado_proxy.cli.inputs import DEFAULT_URL, add_admin, add_file, add_flag, add_timeout, add_tls, load_settings
+from tornado_proxy.cli.inputs import DEFAULT_URL, load_settings
 from tornado_proxy.cli.limits import ANSWER_SHOWN, LARGEST_ANSWER
 from tornado_proxy.cli.output import CommandError, ExitStatus
 from tornado_proxy.config.model import Settings
@@ -126,15 +126,6 @@ def listener_at(arguments: argparse.Namespace, settings: Settings | None) -> Adm
     """Returns the admin listener of `--admin`, else of a configuration or the usual one; raises `CommandError`."""
     url = arguments.admin or (_configured(settings) if settings else urlsplit(DEFAULT_URL))
     return AdminListener.of(url, arguments)
-
-
-def reload_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the arguments."""
-    add_file(parser, "--config", "the configuration of the service, which names its admin listener")
-    add_admin(parser, "the admin listener, or `unix:FILE`", f"that of `--config`, else {DEFAULT_URL}")
-    add_timeout(parser, 80, "the reload may take")
-    add_tls(parser)
-    add_flag(parser, "--quiet", "print nothing unless the reload fails")
 
 
 def run_reload(arguments: argparse.Namespace) -> int:

@@ -15,11 +15,6 @@ from pathlib import Path
 import yaml
 
 from tornado_proxy.cli.inputs import (
-    add_file,
-    add_flag,
-    add_format,
-    add_timeout,
-    file_path,
     load_settings,
     raise_errors,
     require_target,
@@ -34,21 +29,11 @@ from tornado_proxy.rules.diagnostic import Diagnostic, errors
 from tornado_proxy.rules.loading import read_rule_files
 from tornado_proxy.service.snapshot import Snapshot, compile_snapshot, read_to_check
 from tornado_proxy.service.trials import probe_buckets
-from tornado_proxy.storage.limits import PROBE_WITHIN
 from tornado_proxy.storage.probe import ProbeResult
 from tornado_proxy.telemetry.log import probe_fields
 from tornado_proxy.tools.convert import conversion, hosting
 from tornado_proxy.tools.convert.options import Unreadable, read, read_source
 from tornado_proxy.tools.convert.rewrites import KeysAs
-
-
-def config_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the arguments."""
-    parser.add_argument(
-        "action", choices=("show",), metavar="show", help="prints the configuration as the service understands it"
-    )
-    add_file(parser, "--config", "the configuration, in YAML", required=True)
-    add_format(parser, "yaml", "json")
 
 
 def run_config(arguments: argparse.Namespace) -> int:
@@ -60,38 +45,6 @@ def run_config(arguments: argparse.Namespace) -> int:
     else:
         print(yaml.safe_dump(json.loads(shown), sort_keys=False, allow_unicode=True, width=120), end="")
     return ExitStatus.CLEAN
-
-
-def convert_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the arguments."""
-    parser.add_argument(
-        "what",
-        choices=("s3-proxy", "redirects"),
-        metavar="s3-proxy|redirects",
-        help="a configuration of s3-proxy, or files in which another server or service has its redirects",
-    )
-    parser.add_argument(
-        "places",
-        type=file_path,
-        nargs="+",
-        metavar="FILE",
-        help="for s3-proxy a YAML file, or a directory of them; several are merged in their order, as s3-proxy does",
-    )
-    add_file(parser, "--out", "where the files are written; redirects are printed without it", metavar="DIR")
-    add_flag(parser, "--force", "replace files that are there")
-    parser.add_argument(
-        "--keys-as",
-        choices=[each.value for each in KeysAs],
-        help="how `keyRewriteList` was meant: as s3-proxy's code reads it (the default), or as its documentation says",
-    )
-    parser.add_argument(
-        "--from",
-        dest="origin",
-        choices=hosting.READERS,
-        help="what the files of redirects are for (default: as they look; `_redirects` are Netlify's)",
-    )
-    parser.add_argument("--target", metavar="NAME", help="the target that the redirects are of (default: site)")
-    parser.add_argument("--format", choices=("text", "json"), default="text", help="of the report on standard output")
 
 
 def _template(places: Sequence[Path], path: str) -> str | None:
@@ -136,13 +89,13 @@ def run_convert(arguments: argparse.Namespace) -> int:
 
 def _converted(arguments: argparse.Namespace) -> conversion.Converted:
     if arguments.what == "redirects":
-        sources = [read_source(each) for each in arguments.places]
+        sources = [read_source(each) for each in arguments.files]
         origin = arguments.origin or hosting.origin_of(sources[0])
         lists = arguments.out is not None
         return hosting.convert_redirects(sources, origin, arguments.target or "site", lists=lists)
-    templates = partial(_template, arguments.places)
+    templates = partial(_template, arguments.files)
     keys_as = KeysAs(arguments.keys_as or KeysAs.ACTUAL.value)
-    return conversion.convert(read(arguments.places), keys_as, read_file=templates)
+    return conversion.convert(read(arguments.files), keys_as, read_file=templates)
 
 
 def _objections(config: Path) -> Sequence[Diagnostic]:
@@ -154,15 +107,6 @@ def _objections(config: Path) -> Sequence[Diagnostic]:
     templates = read_templates(loaded.settings)
     snapshot = Snapshot(loaded.settings, loaded.diagnostics, rules, "", (), templates=templates)
     return errors(compile_snapshot(snapshot).diagnostics)
-
-
-def probe_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the arguments."""
-    parser.add_argument("targets", nargs="*", metavar="TARGET", help="the targets to probe (default: all)")
-    add_file(parser, "--config", "the configuration, in YAML", required=True)
-    add_flag(parser, "--write", "also upload as each target lets clients do, or remove, for a moment")
-    add_timeout(parser, PROBE_WITHIN, "each bucket may take")
-    add_format(parser, "text", "json")
 
 
 def run_probe(arguments: argparse.Namespace) -> int:

@@ -21,7 +21,6 @@ import msgspec
 from msgspec.structs import replace
 
 from tornado_proxy.admin.application import admin_listener
-from tornado_proxy.cli.inputs import add_flag, number
 from tornado_proxy.cli.output import CommandError, ExitStatus, show
 from tornado_proxy.config.server import Listener, Log
 from tornado_proxy.semantics.fields import type_of_name, with_charset
@@ -41,16 +40,6 @@ _PACKAGE = Path(__file__).parent.parent
 _GALLERIES = (_PACKAGE / "gallery", _PACKAGE.parent / "rules")
 S3_KEY = "demo"  # the access key and the secret key of the S3, which checks neither
 _SECRETS = {"DEMO_ACCESS_KEY": S3_KEY, "DEMO_SECRET_KEY": S3_KEY, "DEMO_PASSWORD": PASSWORD}
-
-
-def demo_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the arguments."""
-    parser.add_argument(
-        "--port",
-        type=number(int, 0, 0xFFFF),
-        help="the port on loopback; 0 is any free one (default: 8080 if it is free)",
-    )
-    add_flag(parser, "--quiet", "do not log requests")
 
 
 def run_demo(arguments: argparse.Namespace) -> int:

@@ -13,14 +13,17 @@ import math
 import os
 import posixpath
 import subprocess
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 from urllib.parse import SplitResult, urlsplit
 
+from gotemplate.regexp.matching import Pattern, compile_pattern
+from gotemplate.regexp.syntax import PatternError
 from tornado_proxy.cli.limits import LARGEST_REVISION, TARGETS_SHOWN
 from tornado_proxy.cli.output import CommandError, ExitStatus, suggestion
+from tornado_proxy.config import values
 from tornado_proxy.config.model import Settings
 from tornado_proxy.config.secrets import unresolved
 from tornado_proxy.config.values import InvalidValue, enumeration
@@ -36,12 +39,11 @@ from tornado_proxy.rules.loading import (
     read_rule_files,
     unknown_targets,
 )
-from tornado_proxy.rules.model import LoadedRules
+from tornado_proxy.rules.model import LoadedRules, host_objection, segment_objection
+from tornado_proxy.semantics.request import groups_of
 
 DEFAULT_URL = "http://127.0.0.1:9090"
 """The admin listener of a service that is configured otherwise nowhere."""
-
-_Arguments = argparse._ActionsContainer  # noqa: SLF001 - argparse has no other name for a parser or a group of it
 
 
 def file_name(text: str) -> str:
@@ -56,60 +58,10 @@ def file_path(text: str) -> Path:
     return Path(file_name(text))
 
 
-def add_flag(parser: _Arguments, name: str, help: str) -> None:
-    """Declares an argument that is given or not."""
-    parser.add_argument(name, action="store_true", help=help)
-
-
-def add_file(parser: _Arguments, name: str, help: str, *, metavar: str = "FILE", required: bool = False) -> None:
-    """Declares the argument for a file or a directory."""
-    parser.add_argument(name, type=file_path, required=required, metavar=metavar, help=help)
-
-
-def add_paths(parser: _Arguments, help: str) -> None:
-    """Declares the argument for any number of files and directories."""
-    parser.add_argument("paths", type=file_path, nargs="*", metavar="PATH", help=help)
-
-
 def default_places() -> list[Path]:
     """Returns the default places of rule files."""
     usual = Path("rules")
     return [usual if usual.is_dir() else Path()]
-
-
-def add_count(parser: _Arguments, name: str, default: int, help: str, bounds: tuple[int, ...] = (0,)) -> None:
-    """Declares the argument for a whole number; `bounds` are the smallest, and the largest if there is one."""
-    text = f"{help} (default: {default})"
-    parser.add_argument(name, type=number(int, *bounds), default=default, metavar="N", help=text)
-
-
-def add_format(parser: _Arguments, *formats: str) -> None:
-    """Declares the argument for the format of the output; the first format is the default."""
-    parser.add_argument("--format", "--output-format", dest="format", choices=formats, default=formats[0])
-
-
-def add_timeout(parser: _Arguments, seconds: float, what: str) -> None:
-    """Declares the argument for a time limit."""
-    text = f"how long {what} (default: {seconds:g})"
-    kind = number(float, 0.001, 3600)
-    parser.add_argument("--timeout", type=kind, default=seconds, metavar="SECONDS", help=text)
-
-
-def add_admin(parser: _Arguments, help: str, default: str) -> None:
-    """Declares the argument for the URL of an admin listener."""
-    parser.add_argument("--admin", type=admin_url, metavar="URL", help=f"{help} (default: {default})")
-
-
-def add_tls(parser: argparse.ArgumentParser) -> None:
-    """Declares the arguments for TLS with an admin listener."""
-    tls = parser.add_argument_group("TLS, with files in PEM")
-    add_file(tls, "--cert", "the certificate to present to the admin listener")
-    add_file(tls, "--key", "its private key (default: in the file of `--cert`)")
-    add_file(
-        tls,
-        "--ca",
-        "the authorities that sign the listener's certificate (default: the system's; loopback is not verified)",
-    )
 
 
 def admin_url(text: str) -> SplitResult:
@@ -125,15 +77,35 @@ def admin_url(text: str) -> SplitResult:
     return url
 
 
-def valid(check: Callable[[str], str]) -> Callable[[str], str]:
-    """Returns the type of an argument that is as an option of the configuration."""
+def _prefix(text: str) -> str:
+    try:
+        return values.prefix(text)
+    except InvalidValue as invalid:
+        advice = f" ({invalid.help})" if invalid.help else ""
+        raise argparse.ArgumentTypeError(f"`{text}` {invalid.message}{advice}") from None
+
+
+def _pattern(text: str) -> Pattern:
+    try:
+        return compile_pattern(text)
+    except PatternError as error:
+        raise argparse.ArgumentTypeError(f"`{text}`: {error}") from None
+
+
+def _header(text: str) -> tuple[str, str]:
+    name, colon, value = text.partition(":")
+    if not (name.strip() and colon):
+        raise argparse.ArgumentTypeError(f"`{text}` is not `NAME:VALUE`")
+    return name.strip(), value.strip()
+
+
+def _accepted(kind: str, objection: Callable[[str], str | None]) -> Callable[[str], str]:
+    """Returns the type of an argument that must be valid for the service."""
 
     def converted(text: str) -> str:
-        try:
-            return check(text)
-        except InvalidValue as invalid:
-            advice = f" ({invalid.help})" if invalid.help else ""
-            raise argparse.ArgumentTypeError(f"`{text}` {invalid.message}{advice}") from None
+        if (reason := objection(text)) is not None:
+            raise argparse.ArgumentTypeError(f"invalid {kind} `{text}`: it {reason}")
+        return text
 
     return converted
 
@@ -153,6 +125,25 @@ def number(kind: type[Number], least: Number, most: float = math.inf) -> Callabl
         raise argparse.ArgumentTypeError(f"`{text}` is not a {words[kind]} {bounds}")
 
     return converted
+
+
+TYPES: Mapping[str, Callable[[str], object]] = {
+    **dict.fromkeys(("FILE", "DIR", "PLACE", "PATH"), file_path),
+    "name": file_name,
+    "N": number(int, 0),
+    "PORT": number(int, 0, 0xFFFF),
+    "PERCENT": number(float, 0, 100),
+    "SECONDS": number(float, 0.001, 3600),
+    "URL": admin_url,
+    "A,B": lambda text: [word for each in text.split(",") if (word := each.strip())],
+    "groups": groups_of,
+    "user": _accepted("user name", segment_objection),
+    "HOST": _accepted("host", host_objection),
+    "NAME:VALUE": _header,
+    "PREFIX": _prefix,
+    "PATTERN": _pattern,
+}
+"""The types of arguments, by what stands for them in the help."""
 
 
 def load_settings(path: Path) -> Settings:

@@ -11,31 +11,19 @@ import importlib
 import re
 import signal
 import sys
+import tomllib
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from importlib.resources import files
 from itertools import takewhile
-from typing import NoReturn, cast
+from typing import Any, NoReturn, cast
 
 from tornado_proxy.cli import output
 from tornado_proxy.cli.output import CommandError, ExitStatus
 
-COMMANDS = {
-    "serve": ("serve", "serve the buckets that a configuration names"),
-    "probe": ("configuration", "check whether each bucket can be used, and say what to grant if not"),
-    "reload": ("admin", "have the running service reload, and fail if it refuses the files"),
-    "config": ("configuration", "show a configuration with defaults filled in and secrets left out"),
-    "demo": ("demo", "run everything with sample objects, on an S3 in the process"),
-    "explain": ("requests", "show which rewrite takes a path, and why"),
-    "lint": ("rules", "find mistakes in rule files, and code that is probably not meant"),
-    "fmt": ("rules", "format rule files"),
-    "test": ("rules", "run the tests in rule files"),
-    "diff": ("requests", "show what an edit of rules or of a configuration changes for the requests of a log"),
-    "convert": (
-        "configuration",
-        "convert a configuration of s3-proxy, or the redirects of another server, with a report",
-    ),
-    "lsp": ("rules", "serve editors: diagnostics, help and completion for rule files"),
-}
+_SECTIONS = tomllib.loads((files(__package__) / "arguments.toml").read_text(encoding="utf-8"))
+
+COMMANDS: Mapping[str, tuple[str, str]] = _SECTIONS.pop("commands")
 """The commands with the modules that they are in, and their descriptions."""
 
 _DAEMONS = {"serve", "demo"}
@@ -112,12 +100,45 @@ def _dispatched(words: Sequence[str]) -> int:
 
 
 def load_command(name: str) -> tuple[Run, _SuggestingParser]:
-    """Returns the function `run_NAME` of a command, and the parser that `NAME_arguments` fills."""
+    """Returns the function `run_NAME` of a command, and its parser."""
     place, summary = COMMANDS[name]
     module = importlib.import_module(f"tornado_proxy.cli.{place}")
     parser = _SuggestingParser(f"tornado-proxy {name}", description=f"{summary[0].upper()}{summary[1:]}.")
-    getattr(module, f"{name}_arguments")(parser)
+    groups: dict[str, argparse._ActionsContainer] = {"": parser}
+    for section, rows in _SECTIONS.items():
+        commands, _, title = section.partition(": ")
+        if name in commands.split(", "):
+            group = groups.get(title) or groups.setdefault(title, parser.add_argument_group(title))
+            for written, row in rows.items():
+                options: dict[str, Any] = {"help": row} if isinstance(row, str) else dict(row)
+                either = options.pop("either", "")
+                if either and either not in groups:
+                    groups[either] = group.add_mutually_exclusive_group(required=options.pop("required", False))
+                _declare(groups[either] if either else group, written, options)
     return cast("Run", getattr(module, f"run_{name}")), parser
+
+
+def _declare(group: argparse._ActionsContainer, written: str, options: dict[str, Any]) -> None:
+    """Declares an argument as the table has it."""
+    from tornado_proxy.cli.inputs import TYPES, number  # noqa: PLC0415 - rules and configurations, for a command only
+
+    *names, last = (each.rstrip(",") for each in written.split())
+    metavar = last.rstrip("*+?")
+    count, kind = last[len(metavar) :], options.pop("type", metavar)
+    if last.startswith("--"):
+        names, choices = [*names, last], options.get("choices")
+        options = {"default": choices[0], **options} if choices else {"action": "store_true", **options}
+    elif names:
+        options["metavar"] = metavar
+    else:
+        names = [metavar.lower() + ("s" if count in ("*", "+") else "")]
+        options = {"metavar": metavar, "nargs": count or None, **options}
+    if kind in TYPES:
+        bounds = options.pop("bounds", None)
+        options["type"] = number(int, *bounds) if bounds else TYPES[kind]
+    if kind in ("N", "SECONDS"):
+        options["help"] += f" (default: {options['default']})"
+    group.add_argument(*names, **options)
 
 
 class _SuggestingParser(argparse.ArgumentParser):

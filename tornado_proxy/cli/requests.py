@@ -6,7 +6,7 @@ import argparse
 import json
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -15,22 +15,13 @@ import msgspec
 
 from tornado_proxy.cli import inputs
 from tornado_proxy.cli.inputs import (
-    add_admin,
-    add_count,
-    add_file,
-    add_flag,
-    add_format,
-    add_tls,
     directory_of,
-    file_path,
     in_revision,
     read_content,
     read_rules,
-    valid,
 )
 from tornado_proxy.cli.limits import HEAD_WITHIN, LIVE_WITHIN
 from tornado_proxy.cli.output import CommandError, ExitStatus, activity, print_diff
-from tornado_proxy.config import values
 from tornado_proxy.config.actions import Actions, DeleteAction, PutAction
 from tornado_proxy.config.model import Bucket, Mount, Settings, Target
 from tornado_proxy.config.providers import BasicUser, Resource
@@ -40,33 +31,14 @@ from tornado_proxy.routing.compare import KeptRequest
 from tornado_proxy.routing.mounts import Mounts, Site, sites
 from tornado_proxy.rules.diagnostic import counted
 from tornado_proxy.rules.loading import HelperTexts, Read, RuleFile
-from tornado_proxy.rules.model import Key, LoadedRules, RuleSet, host_objection, segment_objection
+from tornado_proxy.rules.model import Key, LoadedRules, RuleSet
 from tornado_proxy.rules.tree import Dialect
-from tornado_proxy.semantics.request import METHODS, RequestPath, User, groups_of
+from tornado_proxy.semantics.request import METHODS, RequestPath, User
 from tornado_proxy.tools import explain
 from tornado_proxy.tools.diff import Comparison, KeyAnswers, to_json, to_markdown, to_text
 from tornado_proxy.tools.simulator import RequestDefaults, RequestLog, Simulator, UnreadableLog, logged, read_log
 
 _EVERYTHING = Actions(put=PutAction(enabled=True), delete=DeleteAction(enabled=True))
-
-
-def explain_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the arguments."""
-    parser.add_argument(
-        "path", metavar="PATH", nargs="?", help="the percent-encoded path of a request, with its query if any"
-    )
-    where = parser.add_argument_group("input")
-    add_log_arguments(where, required=False)
-    where.add_argument(
-        "--rules", type=file_path, action="append", metavar="PLACE", help="a rule file or a directory of them"
-    )
-    where.add_argument("--target", metavar="NAME", help="the target whose rules apply (default: the only one)")
-    add_file(where, "--config", "a configuration whose mounts and access apply")
-    where.add_argument("--prefix", type=valid(values.prefix), help="the bucket's prefix, without `--config`")
-    add_request_arguments(parser, methods=METHODS)
-    parser.add_argument("--file-name", metavar="NAME", help="the file's name in the form of an upload")
-    add_count(parser, "--top", 10, "with `--requests`, how many paths to list")
-    add_format(parser, "text", "json")
 
 
 def run_explain(arguments: argparse.Namespace) -> int:
@@ -124,42 +96,12 @@ def chosen_target(name: str | None, names: Sequence[str]) -> str:
     return names[0]
 
 
-def add_request_arguments(parser: argparse.ArgumentParser, *, methods: tuple[str, ...] = ()) -> None:
-    """Declares the arguments of a request and its user, with `--method` if it has choices."""
-    request = parser.add_argument_group("request")
-    if methods:
-        request.add_argument("--method", choices=methods, default="GET", help="default: GET")
-    request.add_argument("--host", type=_valid("host", host_objection), default="", help="the request's host")
-    request.add_argument(
-        "--header", type=_header, action="append", default=[], metavar="NAME:VALUE", help="may be repeated"
-    )
-    user = parser.add_argument_group("user")
-    user.add_argument(
-        "--user",
-        type=_valid("user name", segment_objection),
-        metavar="NAME",
-        help="the name of the user who is signed in; passwords are not checked",
-    )
-    user.add_argument("--user-groups", type=groups_of, default=(), metavar="A,B", help="the user's groups")
-    user.add_argument("--email", default="", metavar="ADDRESS", help="the user's address")
-
-
-def add_log_arguments(parser: argparse._ArgumentGroup, *, required: bool) -> None:
-    """Declares the argument of a log of requests."""
-    add_file(
-        parser,
-        "--requests",
-        "an access log (common, combined or our own) or a list of percent-encoded paths, also compressed with "
-        "gzip; `-` reads standard input",
-        required=required,
-    )
-
-
 def request_defaults(arguments: argparse.Namespace) -> RequestDefaults:
     """Returns what the arguments say of the requests: the user who is signed in, the host and headers."""
     # As in a test: only a header's user has groups or an address.
     kind = "HEADER" if arguments.user_groups or arguments.email else "BASIC"
-    user = User(arguments.user, kind, arguments.email, arguments.user_groups) if arguments.user is not None else None
+    groups = tuple(arguments.user_groups)
+    user = User(arguments.user, kind, arguments.email, groups) if arguments.user is not None else None
     return RequestDefaults(user, arguments.host, tuple(arguments.header))
 
 
@@ -182,59 +124,7 @@ def requests_of(path: Path, rule_sets: Iterable[RuleSet]) -> RequestLog:
     return log
 
 
-def _header(text: str) -> tuple[str, str]:
-    name, colon, value = text.partition(":")
-    if not (name.strip() and colon):
-        raise argparse.ArgumentTypeError(f"`{text}` is not `NAME:VALUE`")
-    return name.strip(), value.strip()
-
-
-def _valid(kind: str, objection: Callable[[str], str | None]) -> Callable[[str], str]:
-    """Returns the type of an argument that must be valid for the service."""
-
-    def converted(text: str) -> str:
-        if (reason := objection(text)) is not None:
-            raise argparse.ArgumentTypeError(f"invalid {kind} `{text}`: it {reason}")
-        return text
-
-    return converted
-
-
 _CONFIGURATIONS = (".yaml", ".yml")
-
-
-def diff_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the arguments."""
-    place = "a configuration in YAML, a rule file, a directory of them, or a place in a Git revision"
-    parser.add_argument(
-        "old", metavar="OLD", help=f"what was before: {place}, such as `main:rules/`; or a revision alone"
-    )
-    parser.add_argument("new", metavar="NEW", help="what is after: the same kind")
-    where = parser.add_argument_group("input")
-    which = where.add_mutually_exclusive_group(required=True)
-    add_log_arguments(which, required=False)
-    add_flag(which, "--live", "the last requests of the running service, which its admin listener tells")
-    add_admin(where, "with `--live`: the admin listener, or `unix:FILE`", "that of `--config` or OLD")
-    whose = where.add_mutually_exclusive_group()
-    whose.add_argument(
-        "--target", metavar="NAME", help="of rules: the target whose rules apply (default: the only one)"
-    )
-    add_file(whose, "--config", "of rules: a configuration whose mounts and access apply")
-    add_request_arguments(parser)
-    add_count(parser, "--examples", 5, "how many requests to show for each group")
-    add_flag(parser, "--probe", "ask the buckets by HEAD whether the new keys exist")
-    add_count(
-        parser, "--most-keys", 1000, "how many new keys `--probe` asks for, the most requested first", (1, 100_000)
-    )
-    parser.add_argument(
-        "--fail-on",
-        choices=("changes", "failures"),
-        default="changes",
-        help="with `failures`, the status is 1 only if a request would be refused that is answered now, or its new key "
-        "does not exist (default: changes)",
-    )
-    add_format(parser, "text", "json", "markdown")
-    add_tls(parser)
 
 
 def run_diff(arguments: argparse.Namespace) -> int:

@@ -10,25 +10,16 @@ import os
 import signal
 import sys
 from collections.abc import Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import TextIO
 
 from msgspec.structs import replace
 
-from gotemplate.regexp.matching import Pattern, compile_pattern
-from gotemplate.regexp.syntax import PatternError
 from tornado_proxy.cli.inputs import (
-    add_file,
-    add_flag,
-    add_format,
-    add_paths,
     configured_sites,
     default_places,
-    file_name,
     load_rules,
     load_settings,
-    number,
 )
 from tornado_proxy.cli.output import CommandError, ExitStatus, activity, print_bytes, print_diff, show, wants_color
 from tornado_proxy.config.model import Settings
@@ -65,44 +56,6 @@ from tornado_proxy.tools.rule_tests import run_tests, summary, to_json, to_junit
 
 _STANDARD_INPUT = "-"
 _CONFIGURATIONS = (".yaml", ".yml")
-
-
-def lint_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the arguments."""
-    parser.add_argument(
-        "paths",
-        type=file_name,
-        nargs="*",
-        metavar="PATH",
-        help="rule files and directories of them, the whole set (default: those of `--config`, else `rules/`, else "
-        "the current directory); `-` reads one of them from standard input; one that ends in `.yaml` or `.yml` is the "
-        "configuration",
-    )
-    add_file(parser, "--config", "a configuration, which some checks need")
-    parser.add_argument(
-        "--stdin-filename", default="<stdin>", metavar="NAME", help="the file name to show for standard input"
-    )
-    checks = parser.add_argument_group("checks")
-    add_words = partial(checks.add_argument, type=_words, action="extend", metavar="A,B")
-    add_words("--select", help="checks and categories to run, instead of those of the settings; may be repeated")
-    add_words("--ignore", default=[], help="checks and categories to skip; may be repeated")
-    checks.add_argument(
-        "--fail-level",
-        choices=[each.value for each in Severity],
-        metavar="LEVEL",
-        help="`error`, `warning` or `info`: from which severity on a finding fails the run (default: warning)",
-    )
-    add_flag(checks, "--exit-zero", "no finding fails the run")
-    fixes = parser.add_argument_group("fixes")
-    add_flag(fixes, "--fix", "apply the safe fixes, which change no key")
-    add_flag(fixes, "--unsafe-fixes", "also apply fixes that may change keys")
-    add_flag(fixes, "--diff", "write nothing; show what fixes would change")
-    output = parser.add_argument_group("output")
-    output.add_argument("--format", "--output-format", choices=tuple(FORMATS), default="full", dest="format")
-    output.add_argument(
-        "--explain", metavar="NAME", help="print the manual pages of a check, a category or `all`, and nothing else"
-    )
-    add_flag(output, "--list", "list all checks, and nothing else")
 
 
 def run_lint(arguments: argparse.Namespace) -> int:
@@ -244,25 +197,6 @@ def _print_report(report: LintReport, name: str, stream: TextIO) -> ExitStatus:
     return ExitStatus.FINDINGS if report.failing else ExitStatus.CLEAN
 
 
-def _words(text: str) -> list[str]:
-    return [word for each in text.split(",") if (word := each.strip())]
-
-
-def fmt_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the arguments."""
-    add_paths(
-        parser,
-        "rule files and directories of them (default: `rules/`, else the current directory); `-` reads standard input "
-        "and writes standard output",
-    )
-    instead = parser.add_mutually_exclusive_group()
-    add_flag(instead, "--check", "write nothing; list the files that would change")
-    add_flag(instead, "--diff", "write nothing; show what would change")
-    parser.add_argument(
-        "--stdin-filename", default="<stdin>", metavar="NAME", help="the name of standard input in messages"
-    )
-
-
 def run_fmt(arguments: argparse.Namespace) -> int:
     """Formats; returns 1 if a file has mistakes, or would change with `--check` or `--diff`."""
     if Path("-") in arguments.paths:
@@ -297,27 +231,6 @@ def _format(file: RuleFile, arguments: argparse.Namespace) -> ExitStatus:
     return ExitStatus.FINDINGS if is_changed and is_dry else ExitStatus.CLEAN
 
 
-def test_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the arguments."""
-    add_paths(
-        parser,
-        "rule files and directories of them, the whole set (default: those of `--config`, else `rules/`, else the "
-        "current directory)",
-    )
-    add_file(parser, "--config", "a configuration; templates see its targets' buckets and mounts")
-    parser.add_argument(
-        "--run",
-        type=_pattern,
-        metavar="PATTERN",
-        help="run only tests whose target, key or place (FILE:LINE:COLUMN) matches a pattern in Go's syntax",
-    )
-    add_flag(parser, "--coverage", "show which rewrites no test reaches")
-    parser.add_argument(
-        "--fail-under", type=number(float, 0, 100), metavar="PERCENT", help="fail if tests reach fewer of the rewrites"
-    )
-    add_format(parser, "text", "json", "junit")
-
-
 def run_test(arguments: argparse.Namespace) -> int:
     """Runs tests; returns 1 if a test fails or tests reach too few rewrites."""
     data: Mapping[str, TargetData] = {}
@@ -341,24 +254,6 @@ def run_test(arguments: argparse.Namespace) -> int:
     if percent < least and not result.failed:
         print(f"tests reach {percent:.1f} % of the rewrites, but {least:g} % are required", file=sys.stderr)
     return ExitStatus.FINDINGS if result.failed or percent < least else ExitStatus.CLEAN
-
-
-def _pattern(text: str) -> Pattern:
-    try:
-        return compile_pattern(text)
-    except PatternError as error:
-        raise argparse.ArgumentTypeError(f"`{text}`: {error}") from None
-
-
-def lsp_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the arguments."""
-    add_paths(
-        parser,
-        "rule files and directories of them that are read together (default: those of `--config`, else the directory "
-        "that an open file stands in)",
-    )
-    add_file(parser, "--config", "a configuration, which allows more checks")
-    add_flag(parser, "--stdio", "the default and only transport; many editors add this option")
 
 
 def run_lsp(arguments: argparse.Namespace) -> int:

@@ -21,7 +21,6 @@ from pathlib import Path
 import msgspec
 
 from tornado_proxy.admin.application import admin_listener
-from tornado_proxy.cli.inputs import add_count, add_file, add_flag
 from tornado_proxy.cli.output import CommandError, ExitStatus, not_a_file, show
 from tornado_proxy.config.model import Settings
 from tornado_proxy.config.server import Listener, Log
@@ -72,26 +71,6 @@ _DIRECTIVES = (
     *("Restrict", "IPAddress", "MemoryDenyWriteExecute", "SystemCall", "LockPersonality"),
 )
 _OF_SYSTEMD = 200  # the first exit status for what systemd could not set up (systemd.exec(5), "Process Exit Codes")
-
-
-def serve_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the arguments."""
-    add_file(parser, "--config", "the configuration, in YAML", required=True)
-    add_count(parser, "--workers", 1, "processes that answer requests", (1,))
-    add_file(
-        parser,
-        "--last-good",
-        "keep a copy of the last good files in DIR, and start from it if the files cannot be used",
-        metavar="DIR",
-    )
-    add_file(parser, "--admin-socket", "also have the admin listener on a socket at FILE, without TLS")
-    add_flag(parser, "--check", "check configuration and rules, and end")
-    parser.add_argument(
-        "--unit",
-        metavar="UNIT",
-        help="with `--check`: check as this unit of systemd, with its user, credentials, limits and sockets",
-    )
-    add_flag(parser, "--probe", "with `--check`: also check each bucket, as `probe` does")
 
 
 class _Start(msgspec.Struct):
