@@ -351,13 +351,13 @@ async def test_generations_share_the_limit_of_compressions(monkeypatch):
     head_of_get = HTTPServerRequest(start_line=RequestStartLine("GET", "/", "HTTP/1.1"), headers=headers)
     before, after = (filters.Compressor(Compress(level=level)) for level in (1, 9))
     opened = await _store().open("a", UNCONDITIONAL)
-    answer = Streamed(200, (("Content-Type", "text/plain"), ("Content-Length", "5000")), opened)
+    answer = Streamed(200, (("Content-Type", "text/plain"), ("Content-Length", "5000")), opened.chunks(), opened.close)
     compressed = before.applied(answer, head_of_get)
-    assert after.applied(answer, head_of_get).opened is opened
-    await compressed.opened.close()
+    assert after.applied(answer, head_of_get).chunks is answer.chunks
+    await compressed.close()
     compressed = after.applied(answer, head_of_get)
-    assert compressed.opened is not opened
-    await compressed.opened.close()
+    assert compressed.chunks is not answer.chunks
+    await compressed.close()
 
 
 async def test_compression_does_not_block_the_event_loop():

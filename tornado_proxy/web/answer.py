@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import suppress
 
 import msgspec
@@ -17,7 +17,7 @@ from tornado_proxy.semantics.conditions import ContentRange, for_one_user, forma
 from tornado_proxy.semantics.fields import DEFAULT_TYPE, Disposition, Headers, content_digest, is_active, with_charset
 from tornado_proxy.semantics.request import StatusError, shortage
 from tornado_proxy.storage.errors import RangeUnsatisfiable, StorageError
-from tornado_proxy.storage.store import ObjectInfo, OpenedObject
+from tornado_proxy.storage.store import ObjectInfo
 
 # The headers of a 304, which keep a client's copy fresh (RFC 9110 15.4.5), and those of the cache and the sign-in here.
 _OF_UNCHANGED = frozenset(
@@ -44,14 +44,15 @@ class Whole(msgspec.Struct, frozen=True):
 
 
 class Streamed(msgspec.Struct, frozen=True):
-    """An answer with the body of an object; the sender closes the object.
+    """An answer whose body comes in chunks; the sender closes it.
 
     Without a Content-Length, the body is sent in chunks (RFC 9112 7.1); no client of HTTP/1.0 is sent one.
     """
 
     status: int
     headers: Headers
-    opened: OpenedObject
+    chunks: AsyncIterator[bytes]
+    close: Callable[[], Awaitable[object]]
     templated: frozenset[str] = frozenset()  # as above
 
 

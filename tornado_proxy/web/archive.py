@@ -25,7 +25,7 @@ from msgspec.structs import replace
 from tornado_proxy.pages.listing import link_to
 from tornado_proxy.routing.plan import Browse
 from tornado_proxy.routing.request import ObjectKey, RequestError
-from tornado_proxy.semantics.conditions import UNCONDITIONAL, Conditions, ContentRange
+from tornado_proxy.semantics.conditions import UNCONDITIONAL, Conditions
 from tornado_proxy.semantics.fields import Headers, attachment
 from tornado_proxy.semantics.request import RequestPath
 from tornado_proxy.storage.errors import Busy, ObjectMissing, PreconditionFailed
@@ -78,8 +78,7 @@ async def archive(context: RequestContext, name: str) -> Answer:
             members = await _DirectoryWalk(context).members()
             length = await asyncio.to_thread(archive_format.length, members)
         content = archive_format.write(members, context.store)
-        opened = MadeObject(length, content, place.pop_all().close)
-    return Streamed(200, (("Content-Length", str(length)), *headers), opened)
+        return stream((("Content-Length", str(length)), *headers), content, place.pop_all().close)
 
 
 def _directory_name(context: RequestContext) -> str:
@@ -239,30 +238,24 @@ class _DirectoryWalk:
         self._found.append(ArchiveMember(path, size, info.last_modified or EARLIEST, key, info.etag))
 
 
-class MadeObject:
-    """An archive or a listing as an object, which is made while it is read; `on_close` is called once."""
+def stream(headers: Headers, written: AsyncGenerator[bytes, None], on_close: Callable[[], None]) -> Streamed:
+    """Returns an answer that is written while it is sent, such as an archive; `on_close` is called once."""
 
-    content_range: ContentRange | None = None
+    async def close() -> None:
+        on_close()
+        await written.aclose()
 
-    def __init__(self, length: int, written: AsyncGenerator[bytes, None], on_close: Callable[[], None]) -> None:
-        self.info = ObjectInfo(length)
-        self._written = written
-        self._on_close = on_close
+    return Streamed(200, headers, _in_pieces(written), close)
 
-    async def chunks(self) -> AsyncGenerator[bytes, None]:
-        """Yields it in pieces; raises `StorageError`."""
-        held = bytearray()
-        async for piece in self._written:
-            held += piece
-            if len(held) >= limits.PIECE_OF_ARCHIVE:
-                yield bytes(held)
-                held.clear()
-        yield bytes(held)
 
-    async def close(self) -> None:
-        """Closes it, and what is being read for it."""
-        self._on_close()
-        await self._written.aclose()
+async def _in_pieces(written: AsyncGenerator[bytes, None]) -> AsyncGenerator[bytes, None]:
+    held = bytearray()
+    async for piece in written:
+        held += piece
+        if len(held) >= limits.PIECE_OF_ARCHIVE:
+            yield bytes(held)
+            held.clear()
+    yield bytes(held)
 
 
 async def _content(store: Store, member: ArchiveMember) -> AsyncGenerator[bytes, None]:

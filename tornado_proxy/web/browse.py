@@ -26,8 +26,8 @@ from tornado_proxy.semantics.request import RequestPath
 from tornado_proxy.storage.errors import Busy, StorageError
 from tornado_proxy.storage.store import Entry, Page, Write
 from tornado_proxy.web import limits
-from tornado_proxy.web.answer import BODILESS, Answer, Streamed, customized, page, with_headers
-from tornado_proxy.web.archive import FORMATS, MadeObject, archive
+from tornado_proxy.web.answer import BODILESS, Answer, customized, page, with_headers
+from tornado_proxy.web.archive import FORMATS, archive, stream
 from tornado_proxy.web.generation import RequestContext
 from tornado_proxy.wire.shares import in_own_thread
 
@@ -100,8 +100,8 @@ async def _whole(attempt: Browse, form: Form, order: Order | None, context: Requ
     if context.request.method == "HEAD":
         return replace(answer, headers=headers)
     place = await context.archives.take(context.match.site.target.name)
-    opened = MadeObject(whole.length, whole.content(), partial(context.archives.give_back, place))
-    return Streamed(answer.status, headers, opened, answer.templated)
+    made = stream(headers, whole.content(), partial(context.archives.give_back, place))
+    return replace(made, status=answer.status, templated=answer.templated)
 
 
 class _Whole:

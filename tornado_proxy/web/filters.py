@@ -18,7 +18,6 @@ from tornado.httputil import HTTPServerRequest
 from tornado_proxy.config.server import CacheHeaders, Compress, Cors, Server
 from tornado_proxy.semantics.conditions import is_weak, parse_etags
 from tornado_proxy.semantics.fields import Headers, is_of_types, negotiate_coding
-from tornado_proxy.storage.store import ObjectInfo, OpenedObject
 from tornado_proxy.web.answer import Answer, Streamed, Whole, with_headers, without
 from tornado_proxy.web.limits import COMPRESSED_AT_ONCE, PIECE_COMPRESSED
 
@@ -185,8 +184,11 @@ _OF_PLAIN = frozenset({"accept-ranges", "content-length", "content-digest", "rep
 class Compressor:
     """Compresses answers of the types that the configuration names.
 
-    A compressed object is streamed, so that its size does not matter; a page is compressed whole.
+    A compressed object is streamed, so that its size does not matter; a page is compressed whole. `running` is the
+    number of the streamed ones in this process.
     """
+
+    running: ClassVar[int] = 0
 
     def __init__(self, options: Compress) -> None:
         self._options = options
@@ -201,7 +203,7 @@ class Compressor:
             return answer  # whatever a client accepts, so that it does not vary
         vary = ("Vary", f"{named['vary']}, Accept-Encoding" if "vary" in named else "Accept-Encoding")
         varied = (*(without(answer.headers, {"vary"}) if "vary" in named else answer.headers), vary)
-        is_busy = isinstance(answer, Streamed) and CompressedObject.running >= COMPRESSED_AT_ONCE
+        is_busy = isinstance(answer, Streamed) and self.running >= COMPRESSED_AT_ONCE
         accepted = "" if is_busy or asked.version == "HTTP/1.0" else asked.headers.get("Accept-Encoding")
         coding = negotiate_coding(accepted, tuple(_WINDOWS)) if accepted else None
         if answer.status == 304:
@@ -215,40 +217,28 @@ class Compressor:
             return replace(answer, headers=headers, body=b"")
         coder = zlib.compressobj(self._options.level, wbits=_WINDOWS[coding])
         if isinstance(answer, Streamed):
-            return replace(answer, headers=headers, opened=CompressedObject(answer.opened, coder))
+            return _compressed(answer, headers, coder)
         coded = coder.compress(answer.body) + coder.flush()
         return replace(answer, headers=(*headers, ("Content-Length", str(len(coded)))), body=coded)
 
 
-class CompressedObject:
-    """An object whose body is compressed as it is read; `running` is the number of those in this process."""
+def _compressed(answer: Streamed, headers: Headers, coder: Any) -> Streamed:
+    Compressor.running += 1
 
-    content_range = None
-    running: ClassVar[int] = 0
+    async def close() -> None:
+        Compressor.running -= 1
+        await answer.close()
 
-    def __init__(self, opened: OpenedObject, coder: Any) -> None:
-        self._opened = opened
-        self._coder = coder
-        CompressedObject.running += 1
+    return replace(answer, headers=headers, chunks=_coded(answer.chunks, coder), close=close)
 
-    @property
-    def info(self) -> ObjectInfo:
-        """The info of the stored object."""
-        return self._opened.info
 
-    async def chunks(self) -> AsyncIterator[bytes]:
-        """Yields the compressed body in pieces."""
-        async for chunk in self._opened.chunks():
-            for start in range(0, len(chunk), PIECE_COMPRESSED):
-                if piece := self._coder.compress(chunk[start : start + PIECE_COMPRESSED]):
-                    yield piece
-                await asyncio.sleep(0)
-        yield self._coder.flush()
-
-    async def close(self) -> None:
-        """Closes the object."""
-        CompressedObject.running -= 1
-        await self._opened.close()
+async def _coded(chunks: AsyncIterator[bytes], coder: Any) -> AsyncIterator[bytes]:
+    async for chunk in chunks:
+        for start in range(0, len(chunk), PIECE_COMPRESSED):
+            if piece := coder.compress(chunk[start : start + PIECE_COMPRESSED]):
+                yield piece
+            await asyncio.sleep(0)
+    yield coder.flush()
 
 
 def _of_form(coding: str | None, headers: Headers, asked: HTTPServerRequest) -> Headers:

@@ -221,12 +221,12 @@ class Handler(RequestHandler):
             await self._write(answer.body, head)
         else:
             try:
-                async for chunk in answer.opened.chunks():
+                async for chunk in answer.chunks:
                     await self._write(chunk, head)
                 if self.progress != "begun":
                     await self._write(b"", head)
             finally:
-                await answer.opened.close()
+                await answer.close()
         self._end()
 
     def _end(self) -> None:

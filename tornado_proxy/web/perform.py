@@ -140,7 +140,7 @@ async def _serve(attempt: plan.Serve, context: RequestContext) -> Answer:
     status = 206 if opened.content_range else 200
     if isinstance(opened, MemoryObject) and len(opened.body) <= SENT_WHOLE:
         return Whole(status, head.headers, opened.body, head.templated)
-    return Streamed(status, head.headers, opened, head.templated)
+    return Streamed(status, head.headers, opened.chunks(), opened.close, head.templated)
 
 
 def _moved(info: ObjectInfo, context: RequestContext) -> Whole | None:
