@@ -6,6 +6,7 @@ import pytest
 from tornado_proxy.cli.inputs import configured_sites, load_rules, load_settings, number, require_target
 from tornado_proxy.cli.main import main
 from tornado_proxy.cli.output import CommandError
+from tornado_proxy.rules.loading import read_rule_files
 
 CONFIGURATION = """
 rules: [rules/]
@@ -30,7 +31,7 @@ def files(tmp_path, monkeypatch):
 
 def test_configured_sites_are_the_targets_in_order(files):
     """Targets without rules are included, unless one target is selected."""
-    settings, loaded = load_settings(Path("proxy.yaml")), load_rules([Path("rules")])
+    settings, loaded = load_settings(Path("proxy.yaml")), load_rules(read_rule_files([Path("rules")]))
     assert [site.target.name for site in configured_sites(settings, loaded)] == ["site", "other"]
     assert [site.target.name for site in configured_sites(settings, loaded, "other")] == ["other"]
 

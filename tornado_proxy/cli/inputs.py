@@ -19,13 +19,15 @@ from pathlib import Path
 from typing import TypeVar
 from urllib.parse import SplitResult, urlsplit
 
+from msgspec.structs import replace
+
 from gotemplate.regexp.matching import Pattern, compile_pattern
 from gotemplate.regexp.syntax import PatternError
 from tornado_proxy.cli.limits import LARGEST_REVISION, TARGETS_SHOWN
 from tornado_proxy.cli.output import CommandError, ExitStatus, suggestion
 from tornado_proxy.config import values
 from tornado_proxy.config.model import Settings
-from tornado_proxy.config.secrets import unresolved
+from tornado_proxy.config.secrets import Resolver, unresolved
 from tornado_proxy.config.values import InvalidValue, enumeration
 from tornado_proxy.routing.mounts import Site, sites
 from tornado_proxy.rules.diagnostic import Diagnostic, errors, read_file
@@ -146,29 +148,25 @@ TYPES: Mapping[str, Callable[[str], object]] = {
 """The types of arguments, by what stands for them in the help."""
 
 
-def load_settings(path: Path) -> Settings:
-    """Returns the settings of a configuration, its secrets unresolved; raises `CommandError`."""
-    from tornado_proxy.config.loading import load  # noqa: PLC0415 - YAML, for a configuration only
+def load_settings(path: Path, secrets: Resolver = unresolved) -> Settings:
+    """Returns the settings of a configuration; raises `CommandError`."""
+    from tornado_proxy.config import loading  # noqa: PLC0415 - YAML, for a configuration only
 
-    loaded = load(path, os.environ, unresolved)
-    if loaded.settings is None:
-        status = ExitStatus.FAILED if loaded.source is None else ExitStatus.FINDINGS
-        raise CommandError(status=status, diagnostics=errors(loaded.diagnostics))
-    return loaded.settings
-
-
-def load_rules(places: Sequence[Path], settings: Settings | None = None) -> LoadedRules:
-    """Returns the rules of files and directories; raises `CommandError`."""
-    if settings is None:
-        return compiled(read_rule_files(places))
-    from tornado_proxy.pages.loading import compile_pages, read_templates  # noqa: PLC0415 - with a configuration only
-
-    helpers = compile_pages(settings, read_templates(settings)).helpers
-    return compiled(read_rule_files(places, settings.rule_spans), helpers)
+    place = str(path)
+    try:
+        source = loading.decoded(place, read_content(path)) if is_in_revision(place) else loading.read(path)
+    except OSError as error:
+        raise CommandError(f"`{place}` cannot be read: {error.strerror}") from error
+    if not isinstance(source, loading.Loaded):
+        source = loading.compile_configuration(source, directory_of(place), secrets)
+    if source.settings is None:
+        status = ExitStatus.FAILED if source.source is None else ExitStatus.FINDINGS
+        raise CommandError(status=status, diagnostics=errors(source.diagnostics))
+    return source.settings
 
 
-def compiled(read: Read, helpers: HelperTexts = no_helpers) -> LoadedRules:
-    """Compiles files; raises `CommandError` if one could not be read or has an error."""
+def load_rules(read: Read, settings: Settings | None = None) -> LoadedRules:
+    """Compiles files that are all on disk, or all in one revision; raises `CommandError` for any mistake."""
     if read.diagnostics:
         raise CommandError(diagnostics=read.diagnostics)
     revision = next((file.name.partition(":")[0] for file in read.files if is_in_revision(file.name)), None)
@@ -179,9 +177,19 @@ def compiled(read: Read, helpers: HelperTexts = no_helpers) -> LoadedRules:
             return from_disk(path)
         return read_content(Path(path if is_in_revision(path) else f"{revision}:{path}"))
 
-    loaded = compile_rule_files(read.files, None, helpers, list_file)
+    loaded = compile_rule_files(read.files, None, _helpers(settings) if settings else no_helpers, list_file)
     raise_errors(loaded.diagnostics)
     return loaded
+
+
+def _helpers(settings: Settings) -> HelperTexts:
+    from tornado_proxy.pages.loading import compile_pages, template_places  # noqa: PLC0415 - with a configuration only
+
+    files = []
+    for path in template_places(settings):
+        with suppress(OSError):  # a rule that needs the file has a mistake
+            files.append(RuleFile(str(path), read_content(path)))
+    return compile_pages(settings, Read(tuple(files))).helpers
 
 
 def raise_errors(diagnostics: Iterable[Diagnostic]) -> None:
@@ -264,6 +272,18 @@ def read_rules(place: str) -> Read:
     except _GitFailed as error:
         message = f"`{place}` is neither a path nor a place in a Git revision: {error.strerror}"
         return Read((), (Diagnostic("no-rule-files", message),))
+
+
+def rules_of(settings: Settings) -> Read:
+    """Reads the rule files that a configuration names, which is on disk or in a revision."""
+    spans = settings.rule_spans
+    if not any(is_in_revision(str(root)) for root in settings.rules):
+        return read_rule_files(settings.rules, spans)
+    read = [(spans.get(root), read_rules(str(root))) for root in settings.rules]
+    files = {file.name: file for _, each in read for file in each.files}
+    return Read(
+        tuple(files.values()), tuple(replace(fault, span=span) for span, each in read for fault in each.diagnostics)
+    )
 
 
 def _name_in_git(place: str) -> str:

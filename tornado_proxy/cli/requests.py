@@ -7,7 +7,6 @@ import json
 import os
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -30,7 +29,7 @@ from tornado_proxy.config.show import changed_options
 from tornado_proxy.routing.compare import KeptRequest
 from tornado_proxy.routing.mounts import Mounts, Site, sites
 from tornado_proxy.rules.diagnostic import counted
-from tornado_proxy.rules.loading import HelperTexts, Read, RuleFile
+from tornado_proxy.rules.loading import Read, read_rule_files
 from tornado_proxy.rules.model import Key, LoadedRules, RuleSet
 from tornado_proxy.rules.tree import Dialect
 from tornado_proxy.semantics.request import METHODS, RequestPath, User
@@ -65,16 +64,15 @@ def _mounts(arguments: argparse.Namespace) -> tuple[Mounts, str]:
     if not arguments.config:
         if not arguments.rules:
             raise CommandError("give `--rules` or `--config`")
-        rule_sets = inputs.load_rules(arguments.rules).rule_sets
+        rule_sets = inputs.load_rules(read_rule_files(arguments.rules)).rule_sets
         name = chosen_target(arguments.target, list(rule_sets))
         return Mounts([bare_site(name, rule_sets[name], arguments.user, arguments.prefix or "")]), ""
     if arguments.prefix is not None:
         raise CommandError("`--prefix` cannot be used with `--config`")
-    settings = inputs.load_settings(arguments.config)
-    loaded = inputs.load_rules(arguments.rules or settings.rules, settings)
-    sites = inputs.configured_sites(settings, loaded, arguments.target)
-    pages = () if arguments.target else (settings.oidc_providers, settings.list_targets)
-    return Mounts(sites, *pages), settings.server.public_path
+    read = read_rule_files(arguments.rules) if arguments.rules else None
+    side = _configured(arguments.config, read, target=arguments.target)
+    assert side.settings is not None, "they were loaded"
+    return side.mounts, side.settings.server.public_path
 
 
 def bare_site(name: str, rules: RuleSet, user: str | None = None, prefix: str = "") -> Site:
@@ -163,7 +161,7 @@ def _sides(arguments: argparse.Namespace) -> Sequence[_Side]:
     if all(kinds):
         if arguments.target or arguments.config:
             raise CommandError("`--target` and `--config` are for rules: a configuration has its own")
-        return [_configured(places[0], probes=False), _configured(places[1], probes=arguments.probe)]
+        return [_configured(Path(places[0])), _configured(Path(places[1]), probes=arguments.probe)]
     if any(kinds):
         for place in reversed(places):
             if ":" not in place and not os.path.lexists(place):
@@ -173,8 +171,8 @@ def _sides(arguments: argparse.Namespace) -> Sequence[_Side]:
         raise CommandError("`--probe` asks buckets: compare configurations, or give `--config`")
     reads = [read_rules(place) for place in places]
     if arguments.config:
-        return [_configured(str(arguments.config), read, probes=arguments.probe) for read in reads]
-    loaded = [inputs.compiled(read) for read in reads]
+        return [_configured(arguments.config, read, probes=arguments.probe) for read in reads]
+    loaded = [inputs.load_rules(read) for read in reads]
     name = chosen_target(arguments.target, list(dict.fromkeys(name for each in loaded for name in each.rule_sets)))
     # The target has no rules on a side that lacks it.
     rule_sets = [each.rule_sets.get(name, RuleSet(name)) for each in loaded]
@@ -182,23 +180,14 @@ def _sides(arguments: argparse.Namespace) -> Sequence[_Side]:
     return [_Side(mounts, each) for mounts, each in zip(bare, loaded, strict=True)]
 
 
-def _configured(place: str, rules: Read | None = None, *, probes: bool) -> _Side:
+def _configured(path: Path, read: Read | None = None, *, probes: bool = False, target: str | None = None) -> _Side:
     """Loads a configuration with its rules, or with others; only probes need secrets, and only those of buckets."""
-    from tornado_proxy.config.loading import Loaded, compile_configuration, decoded  # noqa: PLC0415 - as in `inputs`
-
     missing: dict[str, SecretMissing] = {}
-    secrets = _noting(directory_of(place), missing) if probes else unresolved
-    try:
-        source = decoded(place, read_content(Path(place)))
-    except OSError as error:
-        raise CommandError(f"`{place}` cannot be read: {error.strerror}") from error
-    read = source if isinstance(source, Loaded) else compile_configuration(source, directory_of(place), secrets)
-    inputs.raise_errors(read.diagnostics)
-    settings = read.settings
-    assert settings is not None, "a configuration without errors has settings"
-    loaded = inputs.compiled(rules or _rules(settings), _helpers(settings))
-    sites = inputs.configured_sites(settings, loaded)
-    return _Side(Mounts(sites, settings.oidc_providers, settings.list_targets), loaded, settings, missing)
+    settings = inputs.load_settings(path, _noting(directory_of(str(path)), missing) if probes else unresolved)
+    loaded = inputs.load_rules(read or inputs.rules_of(settings), settings)
+    sites = inputs.configured_sites(settings, loaded, target)
+    pages = () if target else (settings.oidc_providers, settings.list_targets)
+    return _Side(Mounts(sites, *pages), loaded, settings, missing)
 
 
 def _noting(directory: Path, missing: dict[str, SecretMissing]) -> Resolver:
@@ -213,26 +202,6 @@ def _noting(directory: Path, missing: dict[str, SecretMissing]) -> Resolver:
             return unresolved(reference)
 
     return resolved
-
-
-def _rules(settings: Settings) -> Read:
-    read = [(root, read_rules(str(root))) for root in settings.rules]
-    files = {file.name: file for _, each in read for file in each.files}
-    spans = settings.rule_spans
-    diagnostics = tuple(
-        msgspec.structs.replace(fault, span=spans.get(root)) for root, each in read for fault in each.diagnostics
-    )
-    return Read(tuple(files.values()), diagnostics)
-
-
-def _helpers(settings: Settings) -> HelperTexts:
-    from tornado_proxy.pages.loading import compile_pages, template_places  # noqa: PLC0415 - as in `inputs`
-
-    files = []
-    for path in template_places(settings):
-        with suppress(OSError):  # a rule that needs the file has a mistake
-            files.append(RuleFile(str(path), read_content(path)))
-    return compile_pages(settings, Read(tuple(files))).helpers
 
 
 def _compared(old: _Side, new: _Side, arguments: argparse.Namespace) -> Comparison:

@@ -235,10 +235,10 @@ def run_test(arguments: argparse.Namespace) -> int:
     """Runs tests; returns 1 if a test fails or tests reach too few rewrites."""
     data: Mapping[str, TargetData] = {}
     if arguments.config is None:
-        loaded = load_rules(arguments.paths or default_places())
+        loaded = load_rules(read_rule_files(arguments.paths or default_places()))
     else:
         settings = load_settings(arguments.config)
-        loaded = load_rules(arguments.paths or settings.rules, settings)
+        loaded = load_rules(read_rule_files(arguments.paths or settings.rules, settings.rule_spans), settings)
         data = {each.target.name: each.data for each in configured_sites(settings, loaded)}
     result = run_tests(loaded.rule_sets.values(), data, arguments.run)
     if arguments.run is not None and not result.outcomes:
