@@ -55,6 +55,7 @@ def object_info(headers: Headers, size: int | None) -> ObjectInfo:
     text = _text
     modified, kind = headers.get(b"last-modified"), text(headers.get(_CHECKSUM_TYPE))
     encoding = headers.get(b"content-encoding")
+    of_s3 = [each for each in headers.items() if each[0].startswith(b"x-amz-")]
     return ObjectInfo(
         size,
         quoted(text(headers.get(b"etag"))),
@@ -68,14 +69,14 @@ def object_info(headers: Headers, size: int | None) -> ObjectInfo:
         tuple(
             [
                 Checksum(name[len(_CHECKSUM) :].decode().upper(), value.decode("latin-1"), kind)
-                for name, value in headers.items()
+                for name, value in of_s3
                 if name.startswith(_CHECKSUM) and name != _CHECKSUM_TYPE
             ]
         ),
         tuple(
             [
                 (name[len(_META) :].decode("latin-1"), _text(value) or "")
-                for name, value in headers.items()
+                for name, value in of_s3
                 if name.startswith(_META)
             ]
         ),

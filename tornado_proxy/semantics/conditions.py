@@ -67,7 +67,8 @@ class Conditions(msgspec.Struct, frozen=True):
         if CONDITIONAL.isdisjoint(headers):
             return UNCONDITIONAL
         # An empty list, as of a client that has lost the entity tag, contains no representation (RFC 9110 13.1.1).
-        if_match = parse_etags(headers.get("If-Match")) or (("",) if "If-Match" in headers else ())
+        asked = headers.get("If-Match")
+        if_match = () if asked is None else parse_etags(asked) or ("",)
         if_none_match = parse_etags(headers.get("If-None-Match"))
         modified_since = None if if_none_match else parse_date(headers.get("If-Modified-Since"))
         unmodified_since = None if if_match else parse_date(headers.get("If-Unmodified-Since"))

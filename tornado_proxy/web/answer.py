@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import suppress
+from operator import itemgetter
 
 import msgspec
 from msgspec.structs import replace
@@ -112,7 +113,7 @@ def file_headers(info: ObjectInfo, actions: Actions, part: ContentRange | None =
         ("Age", str(info.age) if info.age else None),  # RFC 9111 5.1
     )
     present = tuple([(name, value) for name, value in headers if value])
-    values = "".join([value for _, value in present])
+    values = "".join(map(itemgetter(1), present))
     if values.isascii() and values.isprintable():
         return present
     return tuple(

@@ -207,7 +207,7 @@ def _is_fair(counts: Counter[Place | str], place: Place, free: float) -> bool:
 
 
 def _count(counts: Counter[Place | str], place: Place, by: int) -> None:
-    for name in (place, place.target):
+    for name in (place, place.target) if place.target else (place,):
         counts[name] = counts.get(name, 0) + by
         if not counts[name]:
             del counts[name]
