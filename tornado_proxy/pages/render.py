@@ -9,13 +9,11 @@ from enum import Enum
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
-from types import CodeType
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
 import msgspec
-from jinja2 import BytecodeCache, ChoiceLoader, DictLoader, PackageLoader, PrefixLoader, StrictUndefined
-from jinja2.bccache import Bucket
+from jinja2 import ChoiceLoader, DictLoader, PackageLoader, PrefixLoader, StrictUndefined
 from jinja2.sandbox import SandboxedEnvironment
 from markupsafe import Markup
 
@@ -180,20 +178,21 @@ _MEDIA = "media-src 'self'{0}; frame-src 'self'{0}"  # of the viewer
 _SCRIPT = "script-src 'self'; connect-src 'self'{}; {}; require-trusted-types-for 'script'"
 
 
-class _Compiled(BytecodeCache):
-    """What the templates of the service compile to: each look has the same."""
+def _environment(templates: Mapping[str, str]) -> SandboxedEnvironment:
+    """Returns the environment of the service's templates, or of those that replace some."""
+    default = PackageLoader("tornado_proxy.pages")
+    replaced = ChoiceLoader([DictLoader(templates), default, PrefixLoader({"default": default})])
+    return SandboxedEnvironment(
+        loader=replaced if templates else default,
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        keep_trailing_newline=True,
+        auto_reload=False,
+    )
 
-    def __init__(self) -> None:
-        self._codes: dict[str, CodeType | None] = {}
 
-    def load_bytecode(self, bucket: Bucket) -> None:
-        bucket.code = self._codes.get(bucket.key)
-
-    def dump_bytecode(self, bucket: Bucket) -> None:
-        self._codes[bucket.key] = bucket.code
-
-
-_COMPILED = _Compiled()
+_OWN = _environment({})
 
 
 class Pages:
@@ -221,18 +220,9 @@ class Pages:
         sheet, self.style_source = self._reference("theme", css)
         self.sheets = (style.name, sheet) if sheet else (style.name,)
         self.has_own_templates = bool(templates)
-        default = PackageLoader("tornado_proxy.pages")
-        replaced = ChoiceLoader([DictLoader(templates or {}), default, PrefixLoader({"default": default})])
-        environment = SandboxedEnvironment(
-            loader=replaced if templates else default,
-            autoescape=True,
-            undefined=StrictUndefined,
-            trim_blocks=True,
-            keep_trailing_newline=True,
-            auto_reload=False,
-            bytecode_cache=None if templates else _COMPILED,
-        )
-        environment.globals["theme"] = self
+        environment = _environment(templates) if templates else _OWN
+        if templates:
+            environment.globals["theme"] = self  # also for what they import
         # Loaded now: a request may find no free descriptor.
         self._templates = {name: environment.get_template(name) for name in environment.list_templates(["html"])}
         for name in templates or {}:
@@ -240,7 +230,7 @@ class Pages:
 
     def render(self, name: str, root: str, values: Mapping[str, object]) -> str:
         """Returns a page of a mount, or of another directory; its assets lie below that."""
-        return self._templates[f"{name}.html"].render(values, assets=link(root + ASSETS_AT))
+        return self._templates[f"{name}.html"].render(values, theme=self, assets=link(root + ASSETS_AT))
 
     def _reference(self, stem: str, place: str | tuple[str, bytes]) -> tuple[str, str]:
         """Returns the reference to a file or a URL, and the source that the policy of pages must allow."""

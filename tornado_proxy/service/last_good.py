@@ -94,7 +94,7 @@ class LastGood:
         copy, kept = self._read()
         if copy.configuration != _name_of(config):
             raise NoLastGood(f"`{self.directory}` has the copy of `{copy.configuration}`")
-        return compile_text(SourceFile(str(config), copy.text), environment, read_files=lambda _: kept)
+        return compile_text(SourceFile(str(config), copy.text), environment, files=kept)
 
     def _read(self) -> tuple[_Copy, tuple[Read, Read]]:
         """Reads the copy, and its rule files and templates; raises `NoLastGood`."""

@@ -45,9 +45,6 @@ from tornado_proxy.service.limits import MOST_READINGS, READINGS_IF_HALFWAY, SET
 
 _OF_MISSING_FILES = ("unreadable-file", "no-rule-files", "missing-secret", "missing-certificate")
 
-ReadFiles = Callable[[Settings | None], tuple[Read, Read]]
-"""Reads the rule files and the templates that settings name; none without settings."""
-
 Answers = Mapping[Reference, Secret | None]  # the secret of each reference; None if it was not found
 
 
@@ -91,15 +88,13 @@ class Snapshot(Unshown, frozen=True):
         return (*self.places, *(Path(file.name) for file in self.files), *map(Path, self.rules.lists))
 
 
-def read_named(settings: Settings | None) -> tuple[Read, Read]:
-    """Reads the rule files and the templates that settings name."""
+def _read_named(settings: Settings | None) -> tuple[Read, Read]:
+    """Reads the rule files and the templates that settings name; none without settings."""
     rules = read_rule_files(settings.rules, settings.rule_spans, again=True) if settings else Read(())
     return rules, read_templates(settings)
 
 
-def read_snapshot(
-    config: Path, environment: Mapping[str, str], last: Snapshot | None = None, read_files: ReadFiles = read_named
-) -> Snapshot:
+def read_snapshot(config: Path, environment: Mapping[str, str], last: Snapshot | None = None) -> Snapshot:
     """Reads the snapshot once; mistakes in the files become diagnostics.
 
     The settings of the last snapshot are reused if text and secrets are unchanged.
@@ -109,9 +104,9 @@ def read_snapshot(
     if isinstance(text, configuration.Loaded):
         return _digested(Snapshot(None, text.diagnostics, Read(()), "", (config,), fetched=fetched), config.parent)
     if last is not None and text == last.text and _has_secrets_of_now(last, resolver(environment, config.parent)):
-        rules, templates = read_files(last.settings)
+        rules, templates = _read_named(last.settings)
         return _digested(replace(last, rules=rules, templates=templates), config.parent)
-    return compile_text(text, environment, fetched=fetched, read_files=read_files)
+    return compile_text(text, environment, fetched=fetched)
 
 
 def read_to_check(config: Path, environment: Mapping[str, str]) -> Snapshot:
@@ -137,9 +132,9 @@ def compile_text(
     environment: Mapping[str, str],
     resolve: Resolver | None = None,
     fetched: FetchedDocuments | None = None,
-    read_files: ReadFiles = read_named,
+    files: tuple[Read, Read] | None = None,
 ) -> Snapshot:
-    """Compiles a configuration's text, and reads the files that it names.
+    """Compiles a configuration's text, and reads the files that it names, unless they are given.
 
     Fetches the secrets. `fetched` has the certificates of an earlier snapshot, which stay in use where they cannot be
     fetched again.
@@ -166,9 +161,9 @@ def compile_text(
         settings, problems, fetched = find_certificates(settings, asked, fetched)
         diagnostics += problems
         settings = None if errors(diagnostics) else settings
-    rules, templates = read_files(settings)
-    files = filter(None, (file_of(reference, environment, config.parent) for reference in answers))
-    snapshot = Snapshot(None, diagnostics, rules, "", (config, *files), text, answers, fetched, templates=templates)
+    rules, templates = files or _read_named(settings)
+    secrets = filter(None, (file_of(reference, environment, config.parent) for reference in answers))
+    snapshot = Snapshot(None, diagnostics, rules, "", (config, *secrets), text, answers, fetched, templates=templates)
     return _digested(_with_settings(snapshot, settings) if settings else snapshot, config.parent)
 
 
@@ -205,7 +200,7 @@ class SnapshotReader:
         for _ in range(MOST_READINGS):
             if _has_secrets_of_now(before, resolver(self._environment, Path(text.name).parent)):
                 return before
-            renewed = compile_text(text, self._environment, fetched=before.fetched, read_files=lambda _: files)
+            renewed = compile_text(text, self._environment, fetched=before.fetched, files=files)
             if renewed.is_as(before):
                 return renewed
             before = renewed
