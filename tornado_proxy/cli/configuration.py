@@ -14,11 +14,7 @@ from pathlib import Path
 
 import yaml
 
-from tornado_proxy.cli.inputs import (
-    load_settings,
-    raise_errors,
-    require_target,
-)
+from tornado_proxy.cli.inputs import load_settings, raise_errors, require_target
 from tornado_proxy.cli.output import CommandError, ExitStatus, activity, not_a_file, save
 from tornado_proxy.cli.output import show as show_diagnostics
 from tornado_proxy.config.loading import load

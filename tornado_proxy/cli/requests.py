@@ -13,12 +13,7 @@ from typing import NamedTuple
 import msgspec
 
 from tornado_proxy.cli import inputs
-from tornado_proxy.cli.inputs import (
-    directory_of,
-    in_revision,
-    read_content,
-    read_rules,
-)
+from tornado_proxy.cli.inputs import directory_of, in_revision, read_content, read_rules
 from tornado_proxy.cli.limits import HEAD_WITHIN, LIVE_WITHIN
 from tornado_proxy.cli.output import CommandError, ExitStatus, activity, print_diff
 from tornado_proxy.config.actions import Actions, DeleteAction, PutAction

@@ -15,42 +15,16 @@ from typing import TextIO
 
 from msgspec.structs import replace
 
-from tornado_proxy.cli.inputs import (
-    configured_sites,
-    default_places,
-    load_rules,
-    load_settings,
-)
+from tornado_proxy.cli.inputs import configured_sites, default_places, load_rules, load_settings
 from tornado_proxy.cli.output import CommandError, ExitStatus, activity, print_bytes, print_diff, show, wants_color
 from tornado_proxy.config.model import Settings
+from tornado_proxy.lint import engine
 from tornado_proxy.lint.checks import CHECKS
-from tornado_proxy.lint.engine import (
-    ALL,
-    LintReport,
-    LintSettings,
-    Look,
-    SettingsMistake,
-    UnknownWord,
-    changed,
-    difference,
-    find_settings,
-    fix_all,
-    formatted,
-    lint,
-    read_words,
-    replace_file,
-)
 from tornado_proxy.lint.reporters import FORMATS, render_full
 from tornado_proxy.lint.subject import subject_of
 from tornado_proxy.rules.diagnostic import Diagnostic, Safety, Severity, counted, errors, visible
 from tornado_proxy.rules.lists import from_disk
-from tornado_proxy.rules.loading import (
-    HelperTexts,
-    RuleFile,
-    compile_rule_files,
-    no_helpers,
-    read_rule_files,
-)
+from tornado_proxy.rules.loading import HelperTexts, RuleFile, compile_rule_files, no_helpers, read_rule_files
 from tornado_proxy.templates.template import TargetData
 from tornado_proxy.tools.rule_tests import run_tests, summary, to_json, to_junit, to_text
 
@@ -70,11 +44,11 @@ def run_lint(arguments: argparse.Namespace) -> int:
     try:
         if arguments.explain is None:
             return _linted(arguments)
-        (word,) = read_words([arguments.explain], CHECKS)
+        (word,) = engine.read_words([arguments.explain], CHECKS)
         heads = {check: f"{check.name} ({check.category.value}, {check.severity.value})" for check in CHECKS}
-        chosen = (each for each in CHECKS if word in (ALL, each.name, each.category.value))
+        chosen = (each for each in CHECKS if word in (engine.ALL, each.name, each.category.value))
         print("\n\n".join(f"{heads[each]}\n\n{each.manual}\n" for each in chosen), end="")
-    except (SettingsMistake, UnknownWord) as error:
+    except (engine.SettingsMistake, engine.UnknownWord) as error:
         raise CommandError(str(error)) from error
     finally:
         gc.enable()
@@ -86,18 +60,18 @@ def _linted(arguments: argparse.Namespace) -> ExitStatus:
     fixes = {Safety.SAFE} if arguments.fix or arguments.diff or arguments.unsafe_fixes else set()
     if not fixes:
         return _print_report(look(read), arguments.format, sys.stdout)
-    fixed = fix_all(read, look, fixes | ({Safety.UNSAFE} if arguments.unsafe_fixes else set()))
-    files = changed(read, fixed.files)
+    fixed = engine.fix_all(read, look, fixes | ({Safety.UNSAFE} if arguments.unsafe_fixes else set()))
+    files = engine.changed(read, fixed.files)
     if arguments.diff:
         for before, after in files.items():
-            print_diff(difference(before, after.data))
+            print_diff(engine.difference(before, after.data))
         return ExitStatus.FINDINGS if files else ExitStatus.CLEAN
     if _STANDARD_INPUT in arguments.paths:
         print_bytes(*(file.data for file in fixed.files))
         return _print_report(fixed.report, arguments.format, sys.stderr)
     for file in files.values():
         try:
-            replace_file(Path(file.name), file.data)
+            engine.replace_file(Path(file.name), file.data)
         except OSError as error:
             raise CommandError(f"`{file.name}` cannot be written: {error.strerror}") from error
     if fixed.count:
@@ -106,12 +80,12 @@ def _linted(arguments: argparse.Namespace) -> ExitStatus:
     return _print_report(fixed.report, arguments.format, sys.stdout)
 
 
-def _files_to_lint(arguments: argparse.Namespace) -> tuple[tuple[RuleFile, ...], Look]:
+def _files_to_lint(arguments: argparse.Namespace) -> tuple[tuple[RuleFile, ...], engine.Look]:
     """Returns the files, and the function that lints them, before or after fixes; raises `CommandError`."""
     if len(arguments.paths) > 1 and _STANDARD_INPUT in arguments.paths and (arguments.fix or arguments.unsafe_fixes):
         raise CommandError("`-` cannot be combined with other paths if it is to be fixed")
     first = next((path for path in arguments.paths if path != _STANDARD_INPUT), arguments.stdin_filename)
-    linting = find_settings(Path(first) if arguments.paths else Path(), CHECKS)
+    linting = engine.find_settings(Path(first) if arguments.paths else Path(), CHECKS)
     among = [path for path in arguments.paths if path.endswith(_CONFIGURATIONS)]
     configurations = [*([arguments.config] if arguments.config else []), *map(Path, among)]
     if len(configurations) > 1:
@@ -124,12 +98,12 @@ def _files_to_lint(arguments: argparse.Namespace) -> tuple[tuple[RuleFile, ...],
         usual = ()  # which files it names is not known while it has mistakes
     files, listed = _files(paths or usual, arguments.stdin_filename)
     linting = _overridden(linting, arguments)
-    if ALL not in linting.select - linting.ignore:
+    if engine.ALL not in linting.select - linting.ignore:
         mistakes = errors(mistakes)  # the warnings of a configuration have no names, and belong to `all`
 
     rules = {file.name for file in files}
 
-    def look(files: Sequence[RuleFile]) -> LintReport:
+    def look(files: Sequence[RuleFile]) -> engine.LintReport:
         lists = {file.name: file.data for file in files if file.name not in rules}
 
         def list_file(path: str) -> bytes:
@@ -137,20 +111,20 @@ def _files_to_lint(arguments: argparse.Namespace) -> tuple[tuple[RuleFile, ...],
 
         with activity(f"linting {counted(len(files), 'file')}"):
             loaded = compile_rule_files((each for each in files if each.name in rules), None, helpers, list_file)
-            return lint(subject_of(loaded, settings, mistakes), CHECKS, linting)
+            return engine.lint(subject_of(loaded, settings, mistakes), CHECKS, linting)
 
     return (*files, *(file for file in listed if file.name not in rules)), look
 
 
-def _overridden(linting: LintSettings, arguments: argparse.Namespace) -> LintSettings:
+def _overridden(linting: engine.LintSettings, arguments: argparse.Namespace) -> engine.LintSettings:
     """Returns the settings of a file with those of the arguments in their place."""
     if arguments.select == []:
-        raise CommandError(f"`--select` names no check; leave it out, or give `{ALL}`")
+        raise CommandError(f"`--select` names no check; leave it out, or give `{engine.ALL}`")
     if arguments.select is not None:
-        linting = replace(linting, select=read_words(arguments.select, CHECKS), ignore=frozenset())
+        linting = replace(linting, select=engine.read_words(arguments.select, CHECKS), ignore=frozenset())
     if arguments.fail_level or arguments.exit_zero:
         linting = replace(linting, fail_level=None if arguments.exit_zero else Severity(arguments.fail_level))
-    return replace(linting, ignore=linting.ignore | read_words(arguments.ignore, CHECKS))
+    return replace(linting, ignore=linting.ignore | engine.read_words(arguments.ignore, CHECKS))
 
 
 def _configuration(path: Path | None) -> tuple[Settings | None, HelperTexts, tuple[Diagnostic, ...]]:
@@ -189,7 +163,7 @@ def _files(places: Sequence[str | Path], stdin_filename: str) -> tuple[tuple[Rul
     return others if names else (*others, from_input), ()
 
 
-def _print_report(report: LintReport, name: str, stream: TextIO) -> ExitStatus:
+def _print_report(report: engine.LintReport, name: str, stream: TextIO) -> ExitStatus:
     text = render_full(report, color=wants_color(stream)) if name == "full" else FORMATS[name](report)
     print(text, end="", file=stream)
     if report.broken:
@@ -211,7 +185,7 @@ def run_fmt(arguments: argparse.Namespace) -> int:
 
 def _format(file: RuleFile, arguments: argparse.Namespace) -> ExitStatus:
     """Formats a file, or shows what would change; standard input is printed, changed or not."""
-    after, diagnostics = formatted(file)
+    after, diagnostics = engine.formatted(file)
     show(diagnostics)
     if diagnostics:
         return ExitStatus.FINDINGS
@@ -221,10 +195,10 @@ def _format(file: RuleFile, arguments: argparse.Namespace) -> ExitStatus:
     elif is_changed and arguments.check:
         print(f"would format {visible(file.name)}")
     elif is_changed and arguments.diff:
-        print_diff(difference(file, after))
+        print_diff(engine.difference(file, after))
     elif is_changed:
         try:
-            replace_file(Path(file.name), after)
+            engine.replace_file(Path(file.name), after)
         except OSError as error:
             return CommandError(f"`{file.name}` cannot be written: {error.strerror}").report("fmt")
         print(f"formatted {visible(file.name)}")

@@ -23,27 +23,9 @@ from gotemplate.regexp.syntax import Node
 from tornado_proxy.config.model import Settings, Target
 from tornado_proxy.lint.limits import MOST_LISTED, REACH_STEPS
 from tornado_proxy.routing.mounts import target_data
-from tornado_proxy.rules.diagnostic import (
-    Diagnostic,
-    Edit,
-    Span,
-    errors,
-)
+from tornado_proxy.rules import model
+from tornado_proxy.rules.diagnostic import Diagnostic, Edit, Span, errors
 from tornado_proxy.rules.expectations import TestOutcome, evaluate
-from tornado_proxy.rules.model import (
-    TRIED_PATH,
-    AddressList,
-    Counted,
-    Key,
-    ListedAddress,
-    LoadedRules,
-    Moved,
-    Rewrite,
-    RewriteError,
-    Rewritten,
-    Rule,
-    RuleSet,
-)
 from tornado_proxy.rules.tree import Comment, Document, RedirectLocation, RewriteStatement, TargetBlock
 from tornado_proxy.semantics.request import Request, RequestPath, User
 from tornado_proxy.templates.template import TargetData, TargetKeyRewriteData
@@ -84,7 +66,7 @@ class Allowances:
         documents: Iterable[Document] = (),
         judged: frozenset[str] = frozenset(),
         check_names: tuple[str, ...] = (),
-        lists: Iterable[AddressList] = (),
+        lists: Iterable[model.AddressList] = (),
     ) -> None:
         self.all: list[Allowance] = []
         self.empty: list[Comment] = []
@@ -163,22 +145,22 @@ Identity = tuple[int, int]
 """The number of a rule, and its line in a list."""
 
 
-def identity(rule: Rule) -> Identity:
+def identity(rule: model.Rule) -> Identity:
     """Returns what tells a rule from all others of its target."""
-    return rule.number, rule.line if isinstance(rule, ListedAddress) else 0
+    return rule.number, rule.line if isinstance(rule, model.ListedAddress) else 0
 
 
-def place_of(rule: Rule) -> Span:
+def place_of(rule: model.Rule) -> Span:
     """Returns where a rule says what it takes."""
-    return column(rule, 0) if isinstance(rule, ListedAddress) else rule.statement.source.span
+    return column(rule, 0) if isinstance(rule, model.ListedAddress) else rule.statement.source.span
 
 
-def place_of_result(rule: Rule) -> Span:
+def place_of_result(rule: model.Rule) -> Span:
     """Returns where a rule says what it leads to."""
-    return column(rule, 1) if isinstance(rule, ListedAddress) else rule.statement.template.span
+    return column(rule, 1) if isinstance(rule, model.ListedAddress) else rule.statement.template.span
 
 
-def column(line: ListedAddress, number: int) -> Span:
+def column(line: model.ListedAddress, number: int) -> Span:
     """Returns the place of a column of a line, from 0."""
     columns = [*re.finditer(r"\S+", line.span.text)]
     return line.span.part(*columns[number].span())
@@ -187,15 +169,15 @@ def column(line: ListedAddress, number: int) -> Span:
 class Listed(NamedTuple):
     """Lists before a rewrite have every key that it matches; `by` is one of their lines."""
 
-    by: ListedAddress
+    by: model.ListedAddress
 
 
 class Hop(NamedTuple):
     """An address that rules redirect or call gone, and the key that is asked for then; None if that is elsewhere."""
 
     key: str
-    rule: Rule
-    moved: Moved
+    rule: model.Rule
+    moved: model.Moved
     following: str | None
 
 
@@ -206,7 +188,7 @@ class TargetRules(msgspec.Struct, frozen=True, dict=True):  # for the cached pro
     """
 
     blocks: tuple[TargetBlock, ...]
-    rule_set: RuleSet
+    rule_set: model.RuleSet
     configured: Target | None = None
     disputed: bool = False
     elsewhere: tuple[str, ...] = ()
@@ -217,7 +199,7 @@ class TargetRules(msgspec.Struct, frozen=True, dict=True):  # for the cached pro
         return self.rule_set.target
 
     @property
-    def rewrites(self) -> tuple[Rewrite, ...]:
+    def rewrites(self) -> tuple[model.Rewrite, ...]:
         """The rewrites of all kinds without a mistake, in order."""
         return self.rule_set.rewrites
 
@@ -246,7 +228,7 @@ class TargetRules(msgspec.Struct, frozen=True, dict=True):  # for the cached pro
             reach = shortest_key(self.languages[index], budget.portion())
         while isinstance(reach, Example):
             line = self.rule_set.taker(reach.key)
-            if not isinstance(line, ListedAddress):
+            if not isinstance(line, model.ListedAddress):
                 unproved = Unknown("an earlier source takes the key")
                 return covered or (reach if line is self.rewrites[index] else unproved)
             if len(listed) == MOST_LISTED:
@@ -283,7 +265,7 @@ class TargetRules(msgspec.Struct, frozen=True, dict=True):  # for the cached pro
     @property
     def tries_paths(self) -> bool:
         """Whether the path of a directory is also tried without its slash."""
-        return self.configured is not None and TRIED_PATH in self.configured.actions.get.try_files
+        return self.configured is not None and model.TRIED_PATH in self.configured.actions.get.try_files
 
     def taker(self, key: str) -> int | None:
         """Returns the index of the rewrite that takes a key; None if none does, or a list comes before it."""
@@ -297,16 +279,16 @@ class TargetRules(msgspec.Struct, frozen=True, dict=True):  # for the cached pro
         reach = self.reaches[index]
         return reach.key if isinstance(reach, Example) else None
 
-    def known_key(self, of: Counted) -> str | None:
+    def known_key(self, of: model.Counted) -> str | None:
         """Returns a key that reaches a rewrite or a list; None if none was found."""
-        if isinstance(of, Rewrite):
+        if isinstance(of, model.Rewrite):
             return self.example(self._indices[of.number])
         takers = ((address, self.rule_set.taker(address)) for address, _ in of)
         return next((address for address, taker in takers if taker and taker.number == of.number), None)
 
-    def is_dead(self, one: Counted) -> bool:
+    def is_dead(self, one: model.Counted) -> bool:
         """Whether it is certain that no key reaches a rewrite or a list."""
-        if isinstance(one, Rewrite):
+        if isinstance(one, model.Rewrite):
             return isinstance(self.reaches[self._indices[one.number]], Covered | NoKey | Listed)
         return self.known_key(one) is None
 
@@ -314,15 +296,15 @@ class TargetRules(msgspec.Struct, frozen=True, dict=True):  # for the cached pro
     def _indices(self) -> Mapping[int, int]:
         return {rewrite.number: index for index, rewrite in enumerate(self.rewrites)}
 
-    def applied(self, key: str, request: Request | None = None, user: User | None = None) -> Rewritten | None:
+    def applied(self, key: str, request: Request | None = None, user: User | None = None) -> model.Rewritten | None:
         """Returns what the rules make of a key, by default without a user; None if that fails."""
         try:
             data = TargetKeyRewriteData(key, user, request or Request(path=RequestPath(key)), self.data)
             return self.rule_set.apply(data)
-        except RewriteError:
+        except model.RewriteError:
             return None
 
-    def result(self, key: str, request: Request | None = None, user: User | None = None) -> Key | None:
+    def result(self, key: str, request: Request | None = None, user: User | None = None) -> model.Key | None:
         """Returns the rewritten key, by default without a user; None if that fails."""
         rewritten = self.applied(key, request, user)
         return rewritten.key if rewritten else None
@@ -383,17 +365,17 @@ class Subject:
         return tuple(target for target in self.targets if not target.disputed)
 
     @property
-    def lists(self) -> Iterator[AddressList]:
+    def lists(self) -> Iterator[model.AddressList]:
         """The lists of addresses of all targets."""
         return (each for target in self.targets for each in target.rule_set.lists)
 
     @property
-    def rewrites(self) -> Iterator[tuple[Rewrite, TargetRules, int]]:
+    def rewrites(self) -> Iterator[tuple[model.Rewrite, TargetRules, int]]:
         """The rewrites of all kinds without a mistake, each with its target and its index there."""
         return ((each, target, index) for target in self.targets for index, each in enumerate(target.rewrites))
 
     @property
-    def sources(self) -> Iterator[tuple[Rewrite, Node]]:
+    def sources(self) -> Iterator[tuple[model.Rewrite, Node]]:
         """The rewrites whose sources have a tree, each with it."""
         trees = ((rewrite, target.languages[index].tree) for rewrite, target, index in self.rewrites)
         return ((rewrite, tree) for rewrite, tree in trees if tree is not None)
@@ -410,7 +392,9 @@ class Subject:
         return sum(isinstance(each, RewriteStatement) for block in blocks for each in block.statements)
 
 
-def subject_of(loaded: LoadedRules, settings: Settings | None = None, mistakes: Sequence[Diagnostic] = ()) -> Subject:
+def subject_of(
+    loaded: model.LoadedRules, settings: Settings | None = None, mistakes: Sequence[Diagnostic] = ()
+) -> Subject:
     """Returns the subject of loaded rule files; the configuration has `settings` and `mistakes`."""
     configured = {each.name: each for each in settings.targets} if settings else {}
     blocks: dict[str, list[TargetBlock]] = {}

@@ -29,14 +29,7 @@ from tornado_proxy.rules.diagnostic import counted, shortened, visible
 from tornado_proxy.rules.model import Counted, ListedAddress, Rewrite, Rule
 from tornado_proxy.semantics.request import READING, User
 from tornado_proxy.tools.limits import LONGEST_NEAR_MISS, MOST_COMPARED, MOST_MISSES, NEAREST_SHOWN
-from tornado_proxy.tools.rule_tests import (
-    JSON_VERSION,
-    Rows,
-    group_rows,
-    groups_json,
-    rewrite_json,
-    section,
-)
+from tornado_proxy.tools.rule_tests import JSON_VERSION, Rows, group_rows, groups_json, rewrite_json, section
 from tornado_proxy.tools.simulator import UPLOAD, RequestDefaults, RequestLog, Simulator, refused
 
 _WHOLE_BUCKET = "(the whole bucket)"

@@ -17,8 +17,9 @@ from gotemplate.regexp.automaton import Budget, Exhausted, language
 from gotemplate.regexp.proofs import Example, OverlapCandidates, overlap
 from gotemplate.regexp.syntax import Group, walk
 from tornado_proxy.lint import check as findings
-from tornado_proxy.lint.check import Category, LintFinding, check, constant, named, offer, shown
+from tornado_proxy.lint.check import Category, LintFinding, check, named, offer, shown
 from tornado_proxy.lint.limits import EARLIER_SHOWN, LOOP_STEPS, MOST_HOPS
+from tornado_proxy.lint.shapes import constant
 from tornado_proxy.lint.subject import Hop, Identity, Subject, TargetRules, column, identity, place_of, place_of_result
 from tornado_proxy.rules.diagnostic import Edit, Fix, Note, Safety, Severity, counted
 from tornado_proxy.rules.model import AddressList, ListedAddress, Rewrite, Rule, line_span

@@ -5,36 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 
-from gotemplate.regexp import syntax
+from gotemplate.regexp import proofs, syntax
 from gotemplate.regexp.automaton import Budget, Language, language
-from gotemplate.regexp.proofs import (
-    Covered,
-    Example,
-    NoKey,
-    Overlap,
-    OverlapCandidates,
-    difference,
-    overlap,
-    overlaps,
-    reach_of,
-    shortest_key,
-)
 from gotemplate.regexp.syntax import Assertion, Group, Node, Text
 from tornado_proxy.lint import check as findings
-from tornado_proxy.lint.check import (
-    Category,
-    LintFinding,
-    check,
-    ends_anchored,
-    listed,
-    named,
-    offer,
-    open_start,
-    shown,
-    starts_anchored,
-    takes_anything,
-)
+from tornado_proxy.lint.check import Category, LintFinding, check, listed, named, offer, shown
 from tornado_proxy.lint.limits import EARLIER_SHOWN, EFFECT_STEPS, ORDER_STEPS, OVERLAP_STEPS
+from tornado_proxy.lint.shapes import ends_anchored, open_start, starts_anchored, takes_anything
 from tornado_proxy.lint.subject import Listed, Subject, TargetRules, identity, place_of, place_of_result
 from tornado_proxy.rules.diagnostic import Note, Safety, Severity
 from tornado_proxy.rules.model import ListedAddress, Rewrite, Rewritten, Rule
@@ -59,15 +36,17 @@ def overlapping_rewrites(subject: Subject) -> Iterator[LintFinding]:
             yield LintFinding(message, target.rewrites[later].statement.source.span, advice, tuple(notes))
 
 
-def _doubtful(target: TargetRules) -> Mapping[int, list[Overlap]]:
+def _doubtful(target: TargetRules) -> Mapping[int, list[proofs.Overlap]]:
     """Returns the pairs whose order may surprise, by the later rewrite."""
     budget = Budget(OVERLAP_STEPS)
-    doubtful: dict[int, list[Overlap]] = {}
+    doubtful: dict[int, list[proofs.Overlap]] = {}
     anchored = [n for n, each in enumerate(target.languages) if each.tree is not None and not open_start(each.tree)]
     patterns = [target.rewrites[number].pattern for number in anchored]
     languages = [target.languages[number] for number in anchored]
-    for first, second, key in overlaps(languages, lambda index, key: patterns[index].search(key) is not None, budget):
-        pair = Overlap(anchored[first], anchored[second], key)
+    for first, second, key in proofs.overlaps(
+        languages, lambda index, key: patterns[index].search(key) is not None, budget
+    ):
+        pair = proofs.Overlap(anchored[first], anchored[second], key)
         # An unreachable rewrite has a finding of its own, and a key that a third rewrite takes shows nothing.
         shows = target.example(pair.other) is not None and target.taker(pair.key) == pair.one
         tests = target.tested.get(target.rewrites[pair.one].number, ())
@@ -76,7 +55,7 @@ def _doubtful(target: TargetRules) -> Mapping[int, list[Overlap]]:
         if not shows or any(target.rewrites[pair.other].pattern.search(each.test.key) for each in tests):
             continue  # a test pins the order
         one, other = target.languages[pair.one], target.languages[pair.other]
-        if isinstance(difference(one, other, budget.portion()), Example):
+        if isinstance(proofs.difference(one, other, budget.portion()), proofs.Example):
             doubtful.setdefault(pair.other, []).append(pair)
     return doubtful
 
@@ -206,11 +185,11 @@ def _shielding(target: TargetRules, idle: Collection[int]) -> set[int]:
         before = (match[0] for match in taken if match and target.rewrites[match[0]].number < each.number)
         shielding.update(index for index in before if index in idle)
     languages, budget = target.languages, Budget(EFFECT_STEPS)
-    candidates = OverlapCandidates(languages)
+    candidates = proofs.OverlapCandidates(languages)
     for index in sorted(set(idle) - shielding, reverse=True):
         later = candidates.find(index, range(index + 1, len(languages)))
-        answers = (overlap(languages[index], languages[each], budget.portion()) for each in later)
-        if not all(isinstance(answer, NoKey) for answer in answers):
+        answers = (proofs.overlap(languages[index], languages[each], budget.portion()) for each in later)
+        if not all(isinstance(answer, proofs.NoKey) for answer in answers):
             shielding.add(index)
     return shielding
 
@@ -225,7 +204,7 @@ def unmatchable_source(subject: Subject) -> Iterator[LintFinding]:
     """A source that no key can match."""
     budget = Budget(ORDER_STEPS)
     for rewrite, target, index in subject.rewrites:
-        if not isinstance(target.reaches[index], NoKey):
+        if not isinstance(target.reaches[index], proofs.NoKey):
             continue
         source = rewrite.statement.source
         meant, slashed = undelimited(source.value), f"^/{source.value[1:]}"
@@ -242,7 +221,7 @@ def unmatchable_source(subject: Subject) -> Iterator[LintFinding]:
 
 
 def _has_key(text: str, budget: Budget) -> bool:
-    return isinstance(shortest_key(language(text), budget.portion()), Example)
+    return isinstance(proofs.shortest_key(language(text), budget.portion()), proofs.Example)
 
 
 @check(Category.MISTAKES, Severity.ERROR)
@@ -280,7 +259,7 @@ def unreachable_rewrite(subject: Subject) -> Iterator[LintFinding]:
                 message = f"no key reaches this rewrite: the list {named(reach.by)} has every key that it matches"
                 note = Note("its line is here", reach.by.span)
                 yield LintFinding(message, rewrite.source.span, "delete it, or the lines of the list", (note,))
-            if not (isinstance(reach, Covered) and is_first):
+            if not (isinstance(reach, proofs.Covered) and is_first):
                 continue
             takers = [target.rewrites[each] for each in reach.by]
             verb = "takes" if len(takers) == 1 else "together take"
@@ -298,8 +277,8 @@ def _may_move(target: TargetRules, taker: int, index: int, budget: Budget) -> bo
     """Returns whether keys would reach a rewrite above the one that takes all its keys, and that one still."""
     moved_pattern, taking = target.rewrites[index].pattern, target.rewrites[taker].pattern
     if any(each.number < target.rewrites[taker].number for each in target.rule_set.lists):
-        key = shortest_key(target.languages[index], budget.portion())
-        if not isinstance(key, Example) or target.rule_set.taker(key.key) is not target.rewrites[taker]:
+        key = proofs.shortest_key(target.languages[index], budget.portion())
+        if not isinstance(key, proofs.Example) or target.rule_set.taker(key.key) is not target.rewrites[taker]:
             return False  # lists, and what stands before, may have all of them
     example = target.example(taker)
     if example and not moved_pattern.search(example):
@@ -314,4 +293,4 @@ def _may_move(target: TargetRules, taker: int, index: int, budget: Budget) -> bo
         return taker + 1 if taking.search(key) else None
 
     languages = [*target.languages[:taker], target.languages[index], target.languages[taker]]
-    return not isinstance(reach_of(languages, taker + 1, first, budget.portion()), Covered)
+    return not isinstance(proofs.reach_of(languages, taker + 1, first, budget.portion()), proofs.Covered)

@@ -14,40 +14,15 @@ from gotemplate.regexp.proofs import Example, overlap
 from gotemplate.regexp.syntax import Alternation, Group, Node, Text, walk
 from gotemplate.template.text import GO_SPACES
 from tornado_proxy.config.model import Target
-from tornado_proxy.lint.check import (
-    Category,
-    LintFinding,
-    certain,
-    check,
-    constant,
-    edge_part,
-    ends_anchored,
-    head,
-    inserted,
-    is_address,
-    offer,
-    open_end,
-    reworded,
-    shown,
-    tail,
-)
+from tornado_proxy.lint.check import Category, LintFinding, check, inserted, offer, reworded, shown
 from tornado_proxy.lint.limits import KIND_STEPS, LONGEST_COPIED_TEST, MOST_NAMES_TRIED, OPEN_PATH_STEPS
+from tornado_proxy.lint.shapes import certain, constant, edge_part, ends_anchored, head, is_address, open_end, tail
 from tornado_proxy.lint.subject import Subject, TargetRules, place_of_result
 from tornado_proxy.routing.access import Access, Anyone, path_expression
+from tornado_proxy.rules import model
 from tornado_proxy.rules.diagnostic import Edit, Safety, Severity
 from tornado_proxy.rules.expectations import expectation, failure
 from tornado_proxy.rules.loading import bad_location
-from tornado_proxy.rules.model import (
-    AddressList,
-    Counted,
-    ListedAddress,
-    Rewrite,
-    RewriteError,
-    UserRequired,
-    ValueRequired,
-    objection,
-    path_objection,
-)
 from tornado_proxy.rules.tree import Dialect, Literal, RuleKind, TestStatement, Verdict, expected_text, string_text
 from tornado_proxy.semantics.request import Request, RequestPath, User
 from tornado_proxy.templates.template import PlainTemplate, TargetKeyRewriteData
@@ -68,21 +43,21 @@ def refused_result(subject: Subject) -> Iterator[LintFinding]:
         if text is None:  # of a redirect, the compiler refuses what is wrong up to the first hole; `gone` has no result
             reason = _certain_fault(rewrite)
         else:
-            reason = objection(text if text.startswith("/") else f"/{text}") if text else "is empty"
+            reason = model.objection(text if text.startswith("/") else f"/{text}") if text else "is empty"
         tests = target.tested.get(rewrite.number, ())
         if reason is not None and all(each.test.expected is not Verdict.ERROR for each in tests):
             message = f"the result is always refused: it {reason}"
             yield LintFinding(message, rewrite.statement.template.span, _ERROR_HELP)
 
 
-def _certain_fault(rewrite: Rewrite) -> str | None:
+def _certain_fault(rewrite: model.Rewrite) -> str | None:
     """Returns why no result of a plain template can be a path with or without a query; None if one may be."""
     if not isinstance(rewrite.template, PlainTemplate):
         return None
     # A fault of the text with `x` for each group is a fault of every result.
     holes = "".join(f"x{following}" for _, following in rewrite.template.holes)
     text = f"/{rewrite.template.opening}{holes}"
-    return path_objection(re.split("[?#]", text)[0] if rewrite.kind is RuleKind.REDIRECT else text)
+    return model.path_objection(re.split("[?#]", text)[0] if rewrite.kind is RuleKind.REDIRECT else text)
 
 
 @check(Category.DOUBTS, Severity.WARNING)
@@ -98,7 +73,7 @@ def relative_result(subject: Subject) -> Iterator[LintFinding]:
             yield _relative(rewrite, rewrite.template.text[: rewrite.template.group_references[0][2]])
 
 
-def _begins_with_relative_group(rewrite: Rewrite, source: Node) -> bool:
+def _begins_with_relative_group(rewrite: model.Rewrite, source: Node) -> bool:
     """Returns whether a plain template begins with a group that always matches text that does not begin with `/`."""
     references = rewrite.template.group_references
     if rewrite.dialect is not Dialect.PLAIN or not references or references[0][1] > 0:
@@ -115,7 +90,7 @@ def _begins_with_relative_group(rewrite: Rewrite, source: Node) -> bool:
     return is_exact and not any(contains(each, ord("/")) for each in first)
 
 
-def _relative(rewrite: Rewrite, beginning: str) -> LintFinding:
+def _relative(rewrite: model.Rewrite, beginning: str) -> LintFinding:
     template = rewrite.statement.template
     start = len(template.value) - len(template.value.lstrip(GO_SPACES))
     if start and rewrite.dialect is Dialect.PLAIN:  # only other dialects trim it
@@ -174,7 +149,7 @@ def _changes(key: str, becomes: str) -> str:
     return f"the {kind} {shown(key)} becomes {becomes}, which is {still}a directory"
 
 
-def _lines_of_another_kind(target: TargetRules) -> Iterator[tuple[ListedAddress, str, str]]:
+def _lines_of_another_kind(target: TargetRules) -> Iterator[tuple[model.ListedAddress, str, str]]:
     """Yields the lines of rewrites that lead from a file to a directory or back, with address and result."""
     for each in target.rule_set.lists:
         for address, line in each if each.kind is RuleKind.REWRITE else ():
@@ -208,7 +183,7 @@ def _taken(target: TargetRules, index: int, budget: Budget, *, files: bool) -> s
     """Returns a key of a kind that a rewrite takes."""
     example = target.example(index)
     for guessed in (example, f"{example}{'a' if files else '/'}") if example else ():
-        if guessed.endswith("/") is not files and target.taker(guessed) == index and not objection(guessed):
+        if guessed.endswith("/") is not files and target.taker(guessed) == index and not model.objection(guessed):
             return guessed
     kind = _FILES if files else _DIRECTORIES
     answer = overlap(target.languages[index], kind, budget.portion())
@@ -242,8 +217,8 @@ def _refused(target: TargetRules, index: int, budget: Budget) -> Iterator[str]:
             try:
                 request = Request(method, path=RequestPath(path))
                 target.rule_set.apply(TargetKeyRewriteData(key, None, request, target.data))
-            except RewriteError as error:
-                if isinstance(error, UserRequired):  # an error that has no other reason
+            except model.RewriteError as error:
+                if isinstance(error, model.UserRequired):  # an error that has no other reason
                     yield f"{method} {path}"
 
 
@@ -267,18 +242,18 @@ def missing_value(subject: Subject) -> Iterator[LintFinding]:
     """A template that reads a header or a query parameter, and fails for clients that send none."""
     for rewrite, target, index in subject.rewrites:
         tests = target.tested.get(rewrite.number, ())
-        if rewrite.dialect is Dialect.PLAIN or any(isinstance(each.got, ValueRequired) for each in tests):
+        if rewrite.dialect is Dialect.PLAIN or any(isinstance(each.got, model.ValueRequired) for each in tests):
             continue  # such a test says that it is meant
         if (key := target.example(index)) is None:
             continue
         for user in (None, _MEMBER):
             try:
                 target.rule_set.apply(TargetKeyRewriteData(key, user, Request(path=RequestPath(key)), target.data))
-            except ValueRequired as reason:
+            except model.ValueRequired as reason:
                 message = f"{shown(key)} is refused with 400 if the client sends no value: {reason}"
                 yield LintFinding(message, rewrite.statement.template.span, _DEFAULTS[rewrite.dialect])
                 break
-            except RewriteError:
+            except model.RewriteError:
                 continue
 
 
@@ -376,14 +351,14 @@ def untested_rewrite(subject: Subject) -> Iterator[LintFinding]:
                 yield LintFinding(message, target.blocks[0].name.span, _suggestion(target, asked[0]))
 
 
-def _unreached(each: Counted, advice: str = "") -> LintFinding:
-    if isinstance(each, AddressList):
+def _unreached(each: model.Counted, advice: str = "") -> LintFinding:
+    if isinstance(each, model.AddressList):
         return LintFinding("no test reaches this list", each.statement.file.span, advice)
     word = "`gone`" if each.kind is RuleKind.GONE else each.kind.value
     return LintFinding(f"no test reaches this {word}", each.statement.source.span, advice)
 
 
-def _suggestion(target: TargetRules, of: Counted) -> str:
+def _suggestion(target: TargetRules, of: model.Counted) -> str:
     """Returns a test that passes now, as help."""
     key = target.known_key(of)
     got = None if key is None else target.applied(key)

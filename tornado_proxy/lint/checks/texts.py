@@ -8,35 +8,12 @@ from itertools import groupby, pairwise
 from typing import NamedTuple
 from urllib.parse import unquote
 
+from gotemplate.regexp import syntax
 from gotemplate.regexp.automaton import guess
 from gotemplate.regexp.matching import Pattern, group_number
 from gotemplate.regexp.proofs import NoKey
-from gotemplate.regexp.syntax import (
-    Alternation,
-    AnyCharacter,
-    Group,
-    Member,
-    Node,
-    Repeat,
-    Sequence,
-    Text,
-    children,
-    walk,
-)
-from tornado_proxy.lint.check import (
-    Category,
-    LintFinding,
-    bare,
-    check,
-    edge_part,
-    inserted,
-    listed,
-    offer,
-    open_end,
-    open_start,
-    reworded,
-    shown,
-)
+from tornado_proxy.lint.check import Category, LintFinding, check, inserted, listed, offer, reworded, shown
+from tornado_proxy.lint.shapes import bare, edge_part, open_end, open_start
 from tornado_proxy.lint.subject import UNALLOWABLE, Allowance, Subject, TargetRules, without
 from tornado_proxy.rules.diagnostic import Edit, Safety, Severity, Span, did_you_mean
 from tornado_proxy.rules.loading import unknown_targets
@@ -71,7 +48,7 @@ def unanchored_source(subject: Subject) -> Iterator[LintFinding]:
             message = "the slashes around this are part of the source, which matches anywhere in a key"
             yield LintFinding(message, source.span, f"write `{meant}`")
             continue
-        wrapped = isinstance(tree, Alternation)
+        wrapped = isinstance(tree, syntax.Alternation)
         opening = ("^" if start else "") + ("(?:" if wrapped else "")
         closing = (")" if wrapped else "") + ("$" if end else "")
         places = ((0, opening), (len(source.value), closing))
@@ -95,21 +72,25 @@ def unescaped_dot(subject: Subject) -> Iterator[LintFinding]:
             yield LintFinding("`.` matches any character", source.at(*dot.extent), advice, fixes=fixes)
 
 
-def _dots(tree: Node) -> Iterator[AnyCharacter]:
+def _dots(tree: syntax.Node) -> Iterator[syntax.AnyCharacter]:
     """Yields each `.` that stands alone before what is a word."""
-    for node in walk(tree):
-        pieces = node.pieces if isinstance(node, Sequence) else ()
+    for node in syntax.walk(tree):
+        pieces = node.pieces if isinstance(node, syntax.Sequence) else ()
         for before, (part, behind) in zip((None, *pieces), pairwise(pieces), strict=False):
-            if isinstance(part, AnyCharacter) and not isinstance(before, AnyCharacter) and _begins_a_word(behind):
+            if (
+                isinstance(part, syntax.AnyCharacter)
+                and not isinstance(before, syntax.AnyCharacter)
+                and _begins_a_word(behind)
+            ):
                 yield part
 
 
-def _begins_a_word(node: Node) -> bool:
+def _begins_a_word(node: syntax.Node) -> bool:
     """Returns whether the first character of a part is a certain letter or digit, in each of its branches."""
     first = edge_part(node, last=False)
-    if isinstance(first, Alternation):
+    if isinstance(first, syntax.Alternation):
         return all(_begins_a_word(branch) for branch in first.branches)
-    return isinstance(first, Text) and first.characters[0].isalnum()
+    return isinstance(first, syntax.Text) and first.characters[0].isalnum()
 
 
 # Places where a template may use groups, named by a literal or not; in a plain one, as in another dialect.
@@ -238,9 +219,9 @@ def unused_group(subject: Subject) -> Iterator[LintFinding]:
         unused = [*_unused_groups(tree, used)] if all(has_group(rewrite.pattern, name) for name in used) else []
         if not unused or next(slips(rewrite), None) is not None:
             continue
-        repeated = {id(node.body) for node in walk(tree) if isinstance(node, Repeat)}
+        repeated = {id(node.body) for node in syntax.walk(tree) if isinstance(node, syntax.Repeat)}
         for group in unused:
-            holds_together = id(group) in repeated or isinstance(bare(group), Alternation)
+            holds_together = id(group) in repeated or isinstance(bare(group), syntax.Alternation)
             if group.name or not holds_together:
                 source = rewrite.statement.source
                 opening = f"(?P<{group.name}>" if group.name else "("
@@ -255,18 +236,18 @@ def unused_group(subject: Subject) -> Iterator[LintFinding]:
                 yield LintFinding(message, source.at(start, end), advice, fixes=fixes)
 
 
-def _unused_groups(tree: Node, used: Collection[str]) -> Iterator[Group]:
+def _unused_groups(tree: syntax.Node, used: Collection[str]) -> Iterator[syntax.Group]:
     """Yields the capturing groups that are neither used nor part of a group that is."""
     if "0" in used:
         return
-    waiting: list[Node | Member] = [tree]
+    waiting: list[syntax.Node | syntax.Member] = [tree]
     while waiting:
         node = waiting.pop()
-        if isinstance(node, Group) and node.number is not None:
+        if isinstance(node, syntax.Group) and node.number is not None:
             if str(node.number) in used or node.name in used:
                 continue
             yield node
-        waiting.extend(reversed(children(node)))
+        waiting.extend(reversed(syntax.children(node)))
 
 
 _ENCODED = re.compile(r"(?:%[0-9A-Fa-f]{2})+")

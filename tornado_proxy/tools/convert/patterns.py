@@ -20,7 +20,7 @@ from gotemplate.regexp.automaton import Language, language
 from gotemplate.regexp.matching import Reference, compile_pattern, group_number
 from gotemplate.regexp.parser import parse
 from gotemplate.regexp.proofs import NoKey, difference, overlap
-from tornado_proxy.lint.check import certain
+from tornado_proxy.lint.shapes import certain
 from tornado_proxy.rules.model import path_objection
 from tornado_proxy.templates.template import compile_plain
 from tornado_proxy.tools.convert.options import NotConvertible

@@ -26,26 +26,15 @@ from tornado_proxy.rules.expectations import compile_test
 from tornado_proxy.rules.lists import read_list
 from tornado_proxy.rules.loading import compile_documents
 from tornado_proxy.rules.model import Rewrite, RewriteError, RuleSet, RuleTest
-from tornado_proxy.rules.tree import (
-    REDIRECTS,
-    Dialect,
-    Literal,
-    NoLocation,
-    Redirecting,
-    RewriteStatement,
-    RuleKind,
-    Statement,
-    read_location,
-)
 from tornado_proxy.templates.template import TargetKeyRewriteData
 from tornado_proxy.tools.convert.options import OptionOutcome, Remark, where
 from tornado_proxy.tools.convert.rewrites import NOWHERE, document, one_line
 from tornado_proxy.tools.limits import FEW_ADDRESSES, LONGEST_SUBJECT, TESTED_OF_A_LIST
 
-STATUSES = {str(each): each for each in (*REDIRECTS, 200, 410)}
+STATUSES = {str(each): each for each in (*tree.REDIRECTS, 200, 410)}
 """The statuses that a rule can answer with, as they are written: 200 of a rewrite, 410 of what is gone."""
 
-_KINDS = {200: RuleKind.REWRITE, 410: RuleKind.GONE}
+_KINDS = {200: tree.RuleKind.REWRITE, 410: tree.RuleKind.GONE}
 _META = re.compile(r"[\\.+*?()|\[\]{}^$]")
 _LITERAL = re.compile(r"\^(/(?:[^\\.+*?()|\[\]{}^$]|\\[^\w])*)\$")
 _BACKSLASH = re.compile(r"\\(?=.)")
@@ -72,14 +61,14 @@ class ForeignRule(msgspec.Struct, frozen=True):
     any_case: bool = False
     if_missing: bool = False
     keeps_query: bool = True
-    dialect: Dialect = Dialect.PLAIN
+    dialect: tree.Dialect = tree.Dialect.PLAIN
     sample: str = ""  # a path that it takes; if there is none, one is searched for
 
     @property
     def simplest(self) -> ForeignRule:
         """The entry; of an exact path, if its expression matches no other."""
         literal = _LITERAL.fullmatch(self.source)
-        if self.is_exact or literal is None or self.dialect is not Dialect.PLAIN:
+        if self.is_exact or literal is None or self.dialect is not tree.Dialect.PLAIN:
             return self
         result = self.result.replace("$$", "")
         if "$" in result:
@@ -89,14 +78,14 @@ class ForeignRule(msgspec.Struct, frozen=True):
         )
 
     @property
-    def kind(self) -> RuleKind:
+    def kind(self) -> tree.RuleKind:
         """What it does with a path."""
-        return _KINDS.get(self.status, RuleKind.REDIRECT)
+        return _KINDS.get(self.status, tree.RuleKind.REDIRECT)
 
     @property
     def can_be_listed(self) -> bool:
         """Whether it can be a line of a list."""
-        return self.is_exact and self.kind is not RuleKind.GONE and self.dialect is Dialect.PLAIN
+        return self.is_exact and self.kind is not tree.RuleKind.GONE and self.dialect is tree.Dialect.PLAIN
 
     @property
     def address(self) -> str:
@@ -108,37 +97,39 @@ class ForeignRule(msgspec.Struct, frozen=True):
         return next((each for each in guesses if is_valid_key(each) and search(each)), "")
 
     @property
-    def words(self) -> Redirecting:
+    def words(self) -> tree.Redirecting:
         """The words of its redirect."""
-        if self.kind is not RuleKind.REDIRECT:
-            return Redirecting()
-        return Redirecting(self.status, self.if_missing, self.keeps_query)
+        if self.kind is not tree.RuleKind.REDIRECT:
+            return tree.Redirecting()
+        return tree.Redirecting(self.status, self.if_missing, self.keeps_query)
 
     @property
-    def statement(self) -> RewriteStatement:
+    def statement(self) -> tree.RewriteStatement:
         """Its statement, at the place of the entry, so that what is wrong with it is shown there."""
         source, result = self.source, self.result
         if self.is_exact:
             source, result = f"^{literally(source)}$", result.replace("$", "$$")
-        text = Literal(f"(?i){source}" if self.any_case else source, self.place, raw=True)
-        template = Literal(result, self.place, raw=False)
-        return RewriteStatement(None, text, self.dialect, template, self.place, kind=self.kind, redirecting=self.words)
+        text = tree.Literal(f"(?i){source}" if self.any_case else source, self.place, raw=True)
+        template = tree.Literal(result, self.place, raw=False)
+        return tree.RewriteStatement(
+            None, text, self.dialect, template, self.place, kind=self.kind, redirecting=self.words
+        )
 
     def list_statement(self, file: str) -> tree.ListStatement:
         """The statement of a list of entries with its words."""
-        return tree.ListStatement(self.kind, Literal(file, NOWHERE), self.any_case, self.words, NOWHERE)
+        return tree.ListStatement(self.kind, tree.Literal(file, NOWHERE), self.any_case, self.words, NOWHERE)
 
     def line(self, most: int) -> str:
         """Its line in a list whose statement has a status."""
         source, result = (_NOT_LISTED.sub(lambda sign: quote(sign[0]), each) for each in (self.source, self.result))
-        if self.kind is RuleKind.REDIRECT:
+        if self.kind is tree.RuleKind.REDIRECT:
             result = quote(self.result, safe="/:@!$&'()*+,;=~%?#[]")
         return f"{source} {result}\n" if self.status == most else f"{source} {result} {self.status}\n"
 
 
 def unchanged(place: Span, source: str, *, is_exact: bool = False) -> ForeignRule:
     """Returns the entry of paths that another server takes before later entries, and serves as they are."""
-    return ForeignRule(place, source, "{{ .Key }}", 200, is_exact, dialect=Dialect.GO)
+    return ForeignRule(place, source, "{{ .Key }}", 200, is_exact, dialect=tree.Dialect.GO)
 
 
 def remark(outcome: OptionOutcome, place: Span, message: str, help: str | None = None) -> Remark:
@@ -163,7 +154,7 @@ def rules(
     entries, sources, refused = _expressible(target, [each.simplest for each in items if isinstance(each, ForeignRule)])
     entries, unused = _reached(entries, sources)
     tested, files = {id(entry) for entry in entries}, {}
-    heads: dict[int, Sequence[Statement]] = {}
+    heads: dict[int, Sequence[tree.Statement]] = {}
     for number, listed in enumerate(_lists(entries) if lists else (), 1):
         file = f"{stem}-moved{f'-{number}' if number > 1 else ''}.txt"
         first = replace(listed[0], status=Counter(each.status for each in listed).most_common(1)[0][0])
@@ -177,7 +168,7 @@ def rules(
     remarks = [*dict.fromkeys([*(each for each in items if isinstance(each, Remark)), *refused, *unused])]
     known = {each.place for each in remarks}
     for entry in {entry.place: entry for entry in entries if entry.place not in known}.values():
-        status = f" {entry.status}" if entry.kind is RuleKind.REDIRECT else ""
+        status = f" {entry.status}" if entry.kind is tree.RuleKind.REDIRECT else ""
         remarks.append(remark(OptionOutcome.CARRIED, entry.place, f"as `{entry.kind.value}{status}`"))
     remarks.sort(key=lambda each: (each.place.source.name, each.place.start))
     closing = [
@@ -185,7 +176,7 @@ def rules(
         for each in remarks
         if each.outcome is OptionOutcome.LEFT_OUT
     ]
-    statements: list[Statement] = []
+    statements: list[tree.Statement] = []
     for entry in entries:
         is_listed = id(entry) in heads
         statements += heads[id(entry)] if is_listed else (entry.statement,)
@@ -202,12 +193,12 @@ def _expressible(target: str, entries: Sequence[ForeignRule]) -> tuple[list[Fore
     for entry in entries:
         mistake = mistakes.get(entry.place)
         if entry.is_exact:
-            line = entry if entry.can_be_listed else replace(entry, status=301, result="/", dialect=Dialect.PLAIN)
+            line = entry if entry.can_be_listed else replace(entry, status=301, result="/", dialect=tree.Dialect.PLAIN)
             _, found = read_list(line.list_statement(""), SourceFile("", line.line(line.status)))
             mistake = (found[0].message, found[0].help) if found else None
-        if not mistake and entry.can_be_listed and entry.kind is RuleKind.REWRITE and entry.source.endswith("/"):
+        if not mistake and entry.can_be_listed and entry.kind is tree.RuleKind.REWRITE and entry.source.endswith("/"):
             mistake = "a directory is not rewritten to a file", None
-        if not mistake and entry.kind is RuleKind.REDIRECT and _leads_to_itself(entry, made.get(entry.place)):
+        if not mistake and entry.kind is tree.RuleKind.REDIRECT and _leads_to_itself(entry, made.get(entry.place)):
             mistake = "it leads to its own address", None
         if mistake:
             refused.append(left_out(entry.place, *mistake))
@@ -221,8 +212,8 @@ def _leads_to_itself(entry: ForeignRule, rewrite: Rewrite | None) -> bool:
     text, key = entry.result, entry.address
     if not entry.is_exact and key and rewrite and (captures := rewrite.pattern.search(key)):
         text = rewrite.template.render(captures, TargetKeyRewriteData(key), marked=True)
-    with suppress(NoLocation):
-        return unquote(read_location(text).path) == key
+    with suppress(tree.NoLocation):
+        return unquote(tree.read_location(text).path) == key
     return False
 
 
@@ -265,11 +256,11 @@ def _lists(entries: Sequence[ForeignRule]) -> Iterator[Sequence[ForeignRule]]:
 def _tests(entries: Sequence[ForeignRule], sources: RuleSet) -> Iterator[tree.TestStatement]:
     """Yields a test of each entry whose address no other takes."""
     exact = {each.source for each in entries if each.is_exact}
-    for entry in (each for each in entries if each.dialect is Dialect.PLAIN and each.address):
+    for entry in (each for each in entries if each.dialect is tree.Dialect.PLAIN and each.address):
         key = entry.address
         if entry.is_exact and not (entry.any_case and sources.taker(key)):
-            is_redirect = entry.kind is RuleKind.REDIRECT
-            yield _test(entry, key, str(read_location(entry.result)) if is_redirect else entry.result)
+            is_redirect = entry.kind is tree.RuleKind.REDIRECT
+            yield _test(entry, key, str(tree.read_location(entry.result)) if is_redirect else entry.result)
         elif not entry.is_exact and key not in exact:
             with suppress(RewriteError):
                 got = sources.rewrite(key)
@@ -278,8 +269,8 @@ def _tests(entries: Sequence[ForeignRule], sources: RuleSet) -> Iterator[tree.Te
 
 
 def _test(entry: ForeignRule, key: str, result: str) -> tree.TestStatement:
-    literal = Literal(result, NOWHERE)
-    expected: Literal | tree.Verdict | tree.RedirectTo = tree.Verdict.GONE
-    if entry.kind is not RuleKind.GONE:
-        expected = literal if entry.kind is RuleKind.REWRITE else tree.RedirectTo(literal, entry.status)
-    return tree.TestStatement(Literal(key, NOWHERE), tree.RequestClauses(), expected, NOWHERE)
+    literal = tree.Literal(result, NOWHERE)
+    expected: tree.Literal | tree.Verdict | tree.RedirectTo = tree.Verdict.GONE
+    if entry.kind is not tree.RuleKind.GONE:
+        expected = literal if entry.kind is tree.RuleKind.REWRITE else tree.RedirectTo(literal, entry.status)
+    return tree.TestStatement(tree.Literal(key, NOWHERE), tree.RequestClauses(), expected, NOWHERE)

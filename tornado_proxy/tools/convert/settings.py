@@ -17,14 +17,7 @@ from tornado_proxy.config.secrets import Credentials
 from tornado_proxy.config.server import CacheHeaders, Cors, Ssl
 from tornado_proxy.rules.tree import Dialect
 from tornado_proxy.semantics.request import METHODS
-from tornado_proxy.tools.convert.options import (
-    WORDS,
-    NotConvertible,
-    Section,
-    Setting,
-    present,
-    remark_on_relative,
-)
+from tornado_proxy.tools.convert.options import WORDS, NotConvertible, Section, Setting, present, remark_on_relative
 from tornado_proxy.tools.convert.resources import Providers, closed, resources, signs_in
 from tornado_proxy.tools.convert.rewrites import ConvertedRewrite, KeysAs, Surroundings, ignores_client, rewrites
 from tornado_proxy.tools.limits import LONGEST_PREFLIGHT_AGE, MOST_LISTED_KEYS

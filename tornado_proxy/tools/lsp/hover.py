@@ -12,8 +12,9 @@ import msgspec
 from gotemplate.regexp import syntax
 from gotemplate.regexp.automaton import language
 from gotemplate.regexp.syntax import Group, walk
-from tornado_proxy.lint.check import Check, ends_anchored, listed, starts_anchored
+from tornado_proxy.lint.check import Check, listed
 from tornado_proxy.lint.checks import CHECKS
+from tornado_proxy.lint.shapes import ends_anchored, starts_anchored
 from tornado_proxy.lint.subject import Allowances
 from tornado_proxy.rules.diagnostic import Span, counted, shortened, visible
 from tornado_proxy.rules.expectations import TestOutcome
