@@ -28,6 +28,7 @@ LONG_FUNCTIONS: dict[str, str] = {}
 TESTED_ELSEWHERE = {
     "gotemplate/template/values.py": "tests/gotemplate/template/test_standard.py",
     "__main__.py": "tests/cli/test_main.py",
+    "lint/shapes.py": "tests/lint/checks/test_texts.py",
     "cli/serve.py": "tests/end_to_end/test_serve.py",
     "service/embedding.py": "tests/end_to_end/test_embedding.py",
     "wire/stream.py": "tests/wire/test_connection.py",
