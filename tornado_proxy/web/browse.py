@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+import zlib
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import AsyncExitStack, aclosing, suppress
 from functools import partial
@@ -23,7 +24,7 @@ from tornado_proxy.routing.request import ASSETS_AT, ObjectKey, RequestError
 from tornado_proxy.rules.limits import LONGEST_OBJECT_KEY
 from tornado_proxy.semantics.fields import asks_for_page
 from tornado_proxy.semantics.request import RequestPath
-from tornado_proxy.storage.errors import Busy, StorageError
+from tornado_proxy.storage.errors import StorageError
 from tornado_proxy.storage.store import Entry, Page, Write
 from tornado_proxy.web import limits
 from tornado_proxy.web.answer import BODILESS, Answer, customized, page, with_headers
@@ -90,7 +91,7 @@ def _empty(context: RequestContext) -> Listing:
 async def _whole(attempt: Browse, form: Form, order: Order | None, context: RequestContext) -> Answer | None:
     """Returns a directory as one listing for a program, which knows no pages; raises `DirectoryTooLarge`."""
     whole = _Whole(attempt.prefix, form, context)
-    if not (await whole.count(order) or attempt.root):
+    if not (await whole.read(order) or attempt.root):
         return None
     custom = await context.written("folder_list", partial(_folder_data, attempt.prefix, whole.beginning, context))
     answer = customized(page(200, Rendering(whole.text or b"", context.pages.index_headers(form))), custom)
@@ -105,11 +106,7 @@ async def _whole(attempt: Browse, form: Form, order: Order | None, context: Requ
 
 
 class _Whole:
-    """A directory as one listing, which is counted before it is sent.
-
-    What was kept meanwhile is sent first; if the store fails for the rest of a very large one, or that has changed, the
-    connection is broken.
-    """
+    """A directory as one listing, all of which is made before it is sent; what is large is kept compressed."""
 
     def __init__(self, prefix: ObjectKey, form: Form, context: RequestContext) -> None:
         self._most = context.match.site.target.listing.max_entries
@@ -117,15 +114,15 @@ class _Whole:
         self._directory, self._form = Directory(prefix, context), form
         texts = written(self.beginning, form.value)
         self._held, self._end = [texts.begin.encode("utf-8", "replace")], texts.end.encode()
+        self._packed: list[bytes] = []  # what follows
         self.length = len(self._held[0]) + len(self._end)
-        self._rest: str | None = None  # where it goes on after what is held
 
     @property
     def text(self) -> bytes | None:
         """The listing, if it is small enough to be sent in one step."""
         return b"".join((*self._held, self._end)) if self.length <= limits.LISTED_WHOLE else None
 
-    async def count(self, order: Order | None) -> bool:
+    async def read(self, order: Order | None) -> bool:
         """Reads the directory; returns whether it has anything that its viewer may request."""
         exists = False
         async with aclosing(self._directory.parts(self._most, order)) as parts:
@@ -134,10 +131,11 @@ class _Whole:
                 piece = self._written(part.entries)
                 if not self.beginning.entries:
                     self.beginning = replace(self.beginning, entries=part.entries)
-                if self.length <= limits.HELD_OF_LISTING:
-                    self._held.append(piece)
-                    self._rest = part.next_after
                 self.length += len(piece)
+                if self.length <= limits.LISTED_WHOLE:
+                    self._held.append(piece)
+                else:
+                    self._packed.append(zlib.compress(piece, 1))
         return exists
 
     def _written(self, entries: tuple[Entry, ...]) -> bytes:
@@ -146,20 +144,11 @@ class _Whole:
         return f"{separator}{texts.entries}".encode("utf-8", "replace")
 
     async def content(self) -> AsyncGenerator[bytes, None]:
-        """Yields the listing; raises `StorageError`."""
-        left = self.length
+        """Yields the listing."""
         for each in self._held:
-            left -= len(each)
             yield each
-        async with aclosing(self._directory.after(self._rest)) as answers:
-            async for entries in answers:
-                piece = self._written(entries)
-                left -= len(piece)
-                if left < 0:
-                    break
-                yield piece
-        if left != len(self._end):
-            raise Busy("the directory has changed since it was counted")
+        for each in self._packed:
+            yield zlib.decompress(each)
         yield self._end
 
 
@@ -331,16 +320,9 @@ class Directory:
                     if count > most or left < 0:
                         raise DirectoryTooLarge(most)
                     is_marked = found.is_marked or await self._has_hidden(found.entries)
-                    yield Page(tuple(entries), found.next_after, is_marked)
+                    yield Page(tuple(entries), is_marked=is_marked)
         if self._begins and not count:
             yield Page((), is_marked=await self.exists())
-
-    async def after(self, place: str | None) -> AsyncGenerator[tuple[Entry, ...], None]:
-        """Yields the entries after a place where an answer of the store ended; none after None."""
-        while place is not None:
-            found = await self._listed(place, limits.LISTED_AT_ONCE, self._begins)
-            yield tuple(await self._visible(found.entries, len(found.entries)))
-            place = found.next_after
 
     async def _next_page(self, limit: int) -> DirectoryPage:
         """Returns the entries after the one that the token names."""

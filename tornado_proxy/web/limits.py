@@ -34,8 +34,6 @@ LISTS_WITHOUT_TURN = 4
 """Of these answers, those before other requests get a turn."""
 LISTED_WHOLE = 256 * 1024
 """Bytes of a listing for a program that is sent, and compressed, in one step."""
-HELD_OF_LISTING = 4 * 1024 * 1024
-"""Bytes of a listing for a program that are kept while it is counted; the rest is listed again while it is sent."""
 LISTED_AT_ONCE = 1000
 """Entries that S3 lists in one answer."""
 MOST_SORTED = 10_000
