@@ -241,10 +241,10 @@ def start_proxy(
         proxy.process.stderr.close()
 
 
-def refused_start(folder: Path, *options: str) -> tuple[int, str]:
+def refused_start(folder: Path) -> tuple[int, str]:
     """Runs a server with the files of a folder until it ends by itself; returns its exit status and its log."""
     environment = {**os.environ, "ACCESS": "test", "SECRET": "test"}
-    process = ForkedProgram(SERVE, ["serve", "--config", str(folder / "proxy.yaml"), *options], environment)
+    process = ForkedProgram(SERVE, ["serve", "--config", str(folder / "proxy.yaml")], environment)
     with process.stderr as log:
         return process.wait(START_LIMIT), log.read()
 

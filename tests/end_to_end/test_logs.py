@@ -90,8 +90,10 @@ def test_a_service_needs_no_standard_streams(tmp_path, closed, options):
 JSON_LOG = CONFIGURATION_WITH_WARNING + "log: {{format: json}}\n"
 
 
-def _log_of(folder, text: str, *options: str, rules: str = RULES.format("first")) -> list[dict[str, Any]]:
-    """Returns the log of a service that cannot start, or that is stopped as soon as it listens."""
+def _log_of(
+    folder, text: str, *options: str, rules: str = RULES.format("first"), status: int = 0
+) -> list[dict[str, Any]]:
+    """Returns the log of a service that cannot start, or that is stopped as soon as it listens, and ends with a status."""
     (folder / "rules").mkdir()
     (folder / "rules" / "site.rules").write_text(rules)
     (folder / "proxy.yaml").write_text(text)
@@ -102,7 +104,7 @@ def _log_of(folder, text: str, *options: str, rules: str = RULES.format("first")
             lines.append(json.loads(line))
             if "listening on" in line:
                 process.terminate()
-    process.wait(timeout=START_LIMIT)
+    assert process.wait(timeout=START_LIMIT) == status
     assert all(line["time"].endswith("Z") for line in lines)
     return lines
 
@@ -120,7 +122,7 @@ def test_a_json_log_reports_a_refused_start(tmp_path):
     """Mistakes in rules and the missing last good copy are objects in a JSON log."""
     rules = "target site {\n  rewrit `^/a$`\n}\n"
     options = "--last-good", str(tmp_path / "kept")
-    lines = _log_of(tmp_path, JSON_LOG.format(endpoint="http://127.0.0.1:1"), *options, rules=rules)
+    lines = _log_of(tmp_path, JSON_LOG.format(endpoint="http://127.0.0.1:1"), *options, rules=rules, status=1)
     mistake = next(line for line in lines if line.get("line") == 2)
     found = mistake["file"], mistake["column"], mistake["severity"]
     assert found == (str(tmp_path / "rules" / "site.rules"), 3, "error")
@@ -131,7 +133,7 @@ def test_a_json_log_reports_a_refused_start(tmp_path):
 def test_a_json_log_reports_a_taken_address(tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as occupied:
         text = JSON_LOG.replace("port: 0", f"port: {occupied.getsockname()[1]}", 1)
-        lines = _log_of(tmp_path, text.format(endpoint="http://127.0.0.1:1"))
+        lines = _log_of(tmp_path, text.format(endpoint="http://127.0.0.1:1"), status=2)
     assert lines[-1]["message"].startswith("cannot listen on 127.0.0.1")
 
 

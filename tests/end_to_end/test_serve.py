@@ -1,7 +1,6 @@
 """`tornado-proxy serve`: its start, its checks and its end."""
 
 import os
-import resource
 import signal
 import socket
 import subprocess
@@ -81,24 +80,6 @@ def test_readiness_may_need_a_bucket(files, tmp_path):
     assert ["error" in line for line in lines] == [True, False]
 
 
-def test_a_taken_address_is_a_failure(files, capfd):
-    """An address in use ends the command with status 2 and a message that names it."""
-    with socket.create_server(("127.0.0.1", 0)) as occupied:
-        port = occupied.getsockname()[1]
-        files.write_text(files.read_text().replace("port: 0", f"port: {port}", 1))
-        assert main(["serve", "--config", str(files)]) == 2
-    errors = capfd.readouterr().err
-    assert f"cannot listen on 127.0.0.1:{port}: Address already in use" in errors
-    assert "Traceback" not in errors
-
-
-@pytest.mark.parametrize("text", ["0", "-1", "two"])
-def test_workers_are_a_positive_number(files, capfd, text):
-    with pytest.raises(SystemExit, match="2"):
-        main(["serve", "--config", str(files), "--workers", text])
-    assert f"`{text}` is not a whole number of at least 1" in capfd.readouterr().err
-
-
 # Starts a service as systemd does: the socket is descriptor 3, and LISTEN_PID is the process itself.
 _ACTIVATE = """
 import os, sys
@@ -137,20 +118,6 @@ def test_a_restart_with_an_inherited_socket_loses_no_request(files, options):
             load.wait_for_answers(30)
     print(f"{load.answered} requests over a restart")
     assert load.failures == []
-
-
-@pytest.mark.parametrize("options", [(), ("--workers", "2")])
-def test_the_soft_limit_of_descriptors_is_raised(tmp_path, options):
-    """Each process that serves raises its soft limit of descriptors to the hard limit."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard))
-    try:
-        with service(tmp_path, *options) as (proxy, admin):
-            workers = [worker["pid"] for worker in admin.status()["workers"]]
-            limits = {resource.prlimit(pid, resource.RLIMIT_NOFILE) for pid in (proxy.process.pid, *workers)}
-    finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-    assert limits == {(hard, hard)}
 
 
 def test_queued_connections_are_answered_at_the_end(tmp_path):

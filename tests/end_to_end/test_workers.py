@@ -4,6 +4,7 @@ import http.client
 import json
 import os
 import re
+import resource
 import signal
 import socket
 import time
@@ -30,8 +31,11 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def pair(folder):
-    """A service of two workers for all tests that don't end it."""
+    """A service of two workers for all tests that don't end it, started with few descriptors."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard))
     with service(folder, "--workers", "2") as (proxy, admin):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
         yield proxy, admin
 
 
@@ -66,6 +70,13 @@ def _is_complete(download: http.client.HTTPResponse) -> bool:
         return len(download.read()) == SIZE
     except (OSError, http.client.HTTPException):
         return False
+
+
+def test_the_soft_limit_of_descriptors_is_raised(pair):
+    """Each process that serves raises its soft limit of descriptors to the hard limit."""
+    proxy, admin = pair
+    limits = {resource.prlimit(pid, resource.RLIMIT_NOFILE) for pid in (proxy.process.pid, *_pids(admin))}
+    assert limits == {(resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2}
 
 
 def test_a_killed_worker_loses_only_its_own_requests(pair):
