@@ -54,18 +54,14 @@ def test_tools_can_leave_secrets_unresolved(write):
     assert load(write(WITH_SECRETS), {}, unresolved).diagnostics == ()
 
 
-def test_a_missing_file_is_reported(tmp_path):
-    """A missing file is a diagnostic without a place."""
-    loaded = load(tmp_path / "none.yaml", {})
+@pytest.mark.parametrize(("name", "reason"), [("none.yaml", "No such file or directory"), (".", "Is a directory")])
+def test_a_file_that_cannot_be_read_is_reported(tmp_path, name, reason):
+    """It is a diagnostic without a place."""
+    loaded = load(tmp_path / name, {})
     (diagnostic,) = loaded.diagnostics
     assert (diagnostic.code, diagnostic.span) == ("unreadable-file", None)
-    assert diagnostic.message == f"`{tmp_path / 'none.yaml'}` cannot be read: No such file or directory"
+    assert diagnostic.message == f"`{tmp_path / name}` cannot be read: {reason}"
     assert (loaded.settings, loaded.source) == (None, None)
-
-
-def test_a_directory_is_refused(tmp_path):
-    (diagnostic,) = load(tmp_path, {}).diagnostics
-    assert diagnostic.message.endswith("cannot be read: Is a directory")
 
 
 def test_a_file_that_is_too_large_is_refused(write):
@@ -120,11 +116,9 @@ def test_a_byte_order_mark_is_ignored():
     assert diagnostic.span.text == "prot"
 
 
-@pytest.mark.parametrize("text", ["", "# nothing yet\n", "\n\n"])
+@pytest.mark.parametrize("text", ["", "\n\n"])
 def test_an_empty_configuration_is_reported(text):
-    (diagnostic,) = compiled(text).diagnostics
-    expected = ("empty-value", "the configuration is empty", "a configuration has at least `targets`")
-    assert (diagnostic.code, diagnostic.message, diagnostic.help) == expected
+    assert [diagnostic.message for diagnostic in compiled(text).diagnostics] == ["the configuration is empty"]
 
 
 def test_anchors_and_merges_work():

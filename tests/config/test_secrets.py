@@ -146,26 +146,20 @@ def test_a_secret_may_have_a_file(reference, env, file):
     assert file_of(reference, env, Path("etc")) == file
 
 
-def test_a_file_that_is_not_utf_8_is_refused(tmp_path):
-    """The error about a file that is not UTF-8 doesn't show its content."""
-    (tmp_path / "word").write_bytes(b"hunter2\xff")
+@pytest.mark.parametrize(
+    ("make", "reason"),
+    [
+        (lambda path: path.write_bytes(b"hunter2\xff"), "is not UTF-8"),
+        (os.mkfifo, "cannot be read: it is not a regular file"),
+        (lambda path: path.write_bytes(b"x" * (LARGEST_SECRET + 1)), "cannot be read: it is larger than 65536 bytes"),
+    ],
+    ids=["not UTF-8", "a pipe", "too large"],
+)
+def test_a_file_that_holds_no_secret_is_refused(tmp_path, make, reason):
+    """The error doesn't show its content; a pipe could not be read again after an edit."""
+    make(tmp_path / "word")
     error = _missing_secret(Reference(path="word"), directory=tmp_path)
-    assert error.message == "the file `word` is not UTF-8"
-    assert error.__suppress_context__
-
-
-def test_a_pipe_is_refused(tmp_path):
-    """A pipe is refused, because it can't be read again after an edit."""
-    os.mkfifo(tmp_path / "word")
-    error = _missing_secret(Reference(path="word"), directory=tmp_path)
-    assert error.message == "the file `word` cannot be read: it is not a regular file"
-
-
-def test_a_large_file_is_refused(tmp_path):
-    """A file of more than 64 KiB is refused."""
-    (tmp_path / "word").write_bytes(b"x" * (LARGEST_SECRET + 1))
-    error = _missing_secret(Reference(path="word"), directory=tmp_path)
-    assert error.message == "the file `word` cannot be read: it is larger than 65536 bytes"
+    assert (error.message, error.__suppress_context__) == (f"the file `word` {reason}", True)
 
 
 def test_an_unresolved_secret_is_empty():
