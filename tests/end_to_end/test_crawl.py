@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 from urllib.parse import urljoin, urlsplit
 
 import pytest
-from running import start_proxy
+from running import Response, start_proxy
 
 CONFIGURATION = """
 rules: [rules]
@@ -50,8 +50,12 @@ def proxy(bucket, tmp_path_factory):
         yield started
 
 
-def _crawl(proxy, start: str) -> Iterator[tuple[str, str, str]]:
-    """Yields path, type and text of every page and file that links lead to below `start`."""
+def _is_page(answer: Response) -> bool:
+    return answer.headers["content-type"].startswith("text/html")
+
+
+def _crawl(proxy, start: str) -> Iterator[Response]:
+    """Yields the answer for every page and file that links lead to below `start`."""
     pending, seen = [start], set()
     while pending:
         path = pending.pop()
@@ -60,24 +64,23 @@ def _crawl(proxy, start: str) -> Iterator[tuple[str, str, str]]:
         seen.add(path)
         answer = proxy.request("GET", path, headers={"Accept": "text/html"})
         assert answer.status == 200, path
-        content_type = answer.headers["content-type"]
-        yield path, content_type, answer.text
-        if content_type.startswith("text/html"):
+        yield answer
+        if _is_page(answer):
             links = (urljoin(path, link) for link in _Links(answer.text).targets)
             pending.extend(link for link in links if urlsplit(link).path.startswith(start))
 
 
 def test_every_object_is_reached_by_links_alone(proxy):
     """A crawl from the top reaches each object once, whatever characters its name has."""
-    files = [text for _, content_type, text in _crawl(proxy, "/m/public/") if not content_type.startswith("text/html")]
+    files = [answer.text for answer in _crawl(proxy, "/m/public/") if not _is_page(answer)]
     assert sorted(files) == sorted(NAMES)
 
 
 def test_no_page_shows_the_prefix_or_the_rewritten_key(proxy):
-    for _, content_type, text in _crawl(proxy, "/m/public/"):
-        if content_type.startswith("text/html"):
-            assert "secret" not in text
-            assert "pre fix" not in text
+    for page in filter(_is_page, _crawl(proxy, "/m/public/")):
+        shown = page.text + str(page.headers)
+        assert "secret" not in shown
+        assert "pre fix" not in shown
 
 
 def test_a_slash_redirect_keeps_the_request_path(proxy):

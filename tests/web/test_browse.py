@@ -215,13 +215,6 @@ async def test_a_readme_that_was_rendered_waits_for_no_other(monkeypatch):
     assert rendered == ["quick", "slow"]
 
 
-async def test_a_readme_follows_rules():
-    """The README is the file that a GET of its path returns; tests/hostile shows who may read it."""
-    files = {"d/README.md": b"old", "new": b"moved"}
-    async with serve(files, rules='rewrite `^/d/README.md$` -> "/new"', listing=ListingOptions(readme=True)) as site:
-        assert "<p>moved</p>" in (await site.get("/d/", Accept="text/html")).text
-
-
 @pytest.mark.parametrize("accept", ["text/html", "application/json"])
 async def test_a_listing_in_an_unknown_format_is_refused(accept):
     """An unknown format is a 400 that names the formats, in the format that Accept chooses."""

@@ -179,13 +179,6 @@ async def test_an_invalid_path_is_reported_as_sent(target, path):
     assert (answer.status, event.request.path, event.request.target) == (400, path, None)
 
 
-async def test_a_host_without_a_mount_is_not_found():
-    """A mount with a host serves this host with any port, and another host is a 404."""
-    async with serve({"a": b"x"}, mount=Mount("files.test")) as site:
-        assert (await site.get("/a", Host="files.test:8080")).status == 200
-        assert (await site.get("/a", Host="other.test")).status == 404
-
-
 async def test_missing_credentials_are_challenged():
     """Without credentials the answer is a 401 with a challenge; with them, the event names the user."""
     async with serve({"a": b"x"}, **STAFF) as site:

@@ -15,8 +15,9 @@ from tornado_proxy.telemetry.events import AccessDecided, SignInTried
 from tornado_proxy.wire.dialing import Fetched
 
 ANN = User("ann")
+OPA = OpaServer(GuardedUrl("http://127.0.0.1:8181/v1/data/allow"), (("team", "a"),))
 GUARDED = Resource("/**", ("GET",), provider="id")
-WITH_POLICY = Resource("/**", ("GET",), provider="id", opa=OpaServer(GuardedUrl("http://127.0.0.1:8181/v1/data/allow")))
+WITH_POLICY = Resource("/**", ("GET",), provider="id", opa=OPA)
 
 
 def _serve(answer, resource=GUARDED, **parts):
@@ -99,18 +100,26 @@ async def test_each_sign_in_is_reported_with_its_outcome(answer, outcome):
 
 
 @pytest.mark.parametrize(
-    ("body", "status", "outcome"),
-    [(b'{"result": true}', 200, "ok"), (b"{}", 403, "refused"), (b"<html>", 500, "failed"), (None, 500, "failed")],
+    ("answer", "status", "outcome"),
+    [
+        (Fetched(200, b'{"result": true}'), 200, "ok"),
+        *((Fetched(200, body), 403, "refused") for body in (b'{"result": false}', b"{}", b'{"result": "true"}')),
+        *((Fetched(200, body), 500, "failed") for body in (b"<html>", b"[]")),
+        *((each, 500, "failed") for each in (Fetched(500, b"{}"), OSError("refused"))),
+    ],
 )
-async def test_a_policy_server_decides_the_status(body, status, outcome):
-    """A denial is a 403, and a policy server that fails is a 500; each is reported."""
+async def test_a_policy_server_decides_the_status(answer, status, outcome, caplog):
+    """Only `true` permits, and no result is a denial, a 403; a policy server that fails is a 500; each is reported."""
+    asked = []
 
-    async def fetch(_wanted):
-        if body is None:
-            raise OSError("refused")
-        return Fetched(200, body)
+    async def fetch(wanted):
+        asked.append(json.loads(wanted.body)["input"]["tags"])
+        if isinstance(answer, OSError):
+            raise answer
+        return answer
 
     async with _serve(SignIn(ANN), WITH_POLICY, fetch=fetch) as site:
-        answer = await site.get("/a")
-    assert answer.status == status
+        assert (await site.get("/a")).status == status
     assert AccessDecided("id", outcome) in site.events
+    assert asked == [{"team": "a"}]
+    assert ("gives no answer: refused" in caplog.text) is isinstance(answer, OSError)
