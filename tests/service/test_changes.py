@@ -8,48 +8,41 @@ from tornado_proxy.service.reloading import changes, fixed_at_start
 THREE_REWRITES = 'rewrite a `^/a$` -> "/1"\nrewrite b `^/b$` -> "/2"\nrewrite `^/c$` -> "/3"'
 
 
+EQUAL_REWRITES = 'rewrite `^/a$` -> "/1"\nrewrite `^/a$` -> "/1"'
+
+
 @pytest.mark.parametrize(
-    ("statements", "expected"),
+    ("before", "after", "expected"),
     [
-        (THREE_REWRITES, []),
-        (THREE_REWRITES + '\nrewrite `^/d$` -> "/4"', ["added: `#4` (rules/site.rules:5)"]),
-        ('rewrite a `^/a$` -> "/1"', ["removed: `b` (rules/site.rules:3), `#3` (rules/site.rules:4)"]),
-        (THREE_REWRITES.replace('"/3"', '"/33"'), ["changed: `#3` (rules/site.rules:4)"]),
-        (THREE_REWRITES.replace("`^/a$`", "`^/aa$`"), ["changed: `a` (rules/site.rules:2)"]),
-        ("# a comment\n" + THREE_REWRITES, []),
+        (THREE_REWRITES, THREE_REWRITES, []),
+        (THREE_REWRITES, THREE_REWRITES + '\nrewrite `^/d$` -> "/4"', ["rewrites added: `#4` (rules/site.rules:5)"]),
         (
+            THREE_REWRITES,
+            'rewrite a `^/a$` -> "/1"',
+            ["rewrites removed: `b` (rules/site.rules:3), `#3` (rules/site.rules:4)"],
+        ),
+        (THREE_REWRITES, THREE_REWRITES.replace('"/3"', '"/33"'), ["rewrites changed: `#3` (rules/site.rules:4)"]),
+        (THREE_REWRITES, THREE_REWRITES.replace("`^/a$`", "`^/aa$`"), ["rewrites changed: `a` (rules/site.rules:2)"]),
+        (THREE_REWRITES, "# a comment\n" + THREE_REWRITES, []),
+        (
+            THREE_REWRITES,
             'rewrite a `^/a$` -> "/x"\nrewrite `^/c$` -> "/3"\nrewrite n `^/n$` -> "/n"',
             [
-                "added: `n` (rules/site.rules:4)",
-                "removed: `b` (rules/site.rules:3)",
-                "changed: `a` (rules/site.rules:2)",
+                "rewrites added: `n` (rules/site.rules:4)",
+                "rewrites removed: `b` (rules/site.rules:3)",
+                "rewrites changed: `a` (rules/site.rules:2)",
             ],
         ),
+        (THREE_REWRITES, "\n".join(reversed(THREE_REWRITES.splitlines())), ["the order of the rewrites changed"]),
+        (EQUAL_REWRITES, EQUAL_REWRITES + '\nrewrite `^/a$` -> "/1"', ["rewrites added: `#3` (rules/site.rules:4)"]),
     ],
 )
-def test_rewrites_are_added_removed_or_changed(tmp_path, statements, expected):
-    """A rewrite is identified by its name or its source, and reported with its place."""
-    files = Files.create(tmp_path, site=THREE_REWRITES)
-    before = files.load()
-    files.write(statements)
-    assert list(changes(before, files.load())) == [f"target `site`: rewrites {line}" for line in expected]
-
-
-def test_the_order_of_rewrites_is_reported(tmp_path):
-    """A new order is a change, since the first matching source decides."""
-    files = Files.create(tmp_path, site=THREE_REWRITES)
-    before = files.load()
-    files.write("\n".join(reversed(THREE_REWRITES.splitlines())))
-    assert list(changes(before, files.load())) == ["target `site`: the order of the rewrites changed"]
-
-
-def test_equal_rewrites_are_paired_in_order(tmp_path):
-    """A third rewrite with the same source is reported as one addition."""
-    rewrite = 'rewrite `^/a$` -> "/1"'
-    files = Files.create(tmp_path, site=f"{rewrite}\n{rewrite}")
-    before = files.load()
-    files.write(f"{rewrite}\n{rewrite}\n{rewrite}")
-    assert list(changes(before, files.load())) == ["target `site`: rewrites added: `#3` (rules/site.rules:4)"]
+def test_rewrites_are_added_removed_or_changed(tmp_path, before, after, expected):
+    """A rewrite is identified by its name or its source; equal ones are paired in order; the first that matches decides."""
+    files = Files.create(tmp_path, site=before)
+    in_force = files.load()
+    files.write(after)
+    assert list(changes(in_force, files.load())) == [f"target `site`: {line}" for line in expected]
 
 
 def test_many_rewrites_are_shortened(tmp_path):

@@ -48,6 +48,11 @@ class ReloadScene:
         self.outcomes.append(asyncio.run(self.reloader.reload()).outcome)
         return self.outcomes[-1]
 
+    def rotate(self) -> ReloadOutcome:
+        """Change the secret and reload."""
+        (self.files.folder / "secret").write_text("rotated\n")
+        return self.reload()
+
     def edit(self, *texts: str) -> list[ReloadOutcome]:
         """Write each text and reload after it; returns all outcomes."""
         for text in texts:
@@ -142,11 +147,18 @@ def test_a_warning_can_become_an_error(scene):
     assert [diagnostic.severity.value for diagnostic in scene.reloader.edit.failure.diagnostics] == ["error"]
 
 
-def test_the_status_line_names_the_refused_mistake():
-    """The line has the first error, not a warning before it."""
-    warning = Diagnostic("w", "a warning", severity=Severity.WARNING)
-    failure = ReloadReport(ReloadOutcome.REFUSED, 1, diagnostics=(warning, Diagnostic("bad-source", "missing `)`")))
-    assert EditState(failure=failure).status_line(1, 1) == "generation 1, 1 rewrite; an edit was refused: missing `)`"
+@pytest.mark.parametrize(
+    ("diagnostics", "shown"),
+    [
+        ((Diagnostic("w", "w", severity=Severity.WARNING), Diagnostic("bad-source", "missing `)`")), ": missing `)`"),
+        ((Diagnostic("x", "a note", severity=Severity.INFO),), ": a note"),
+        ((), ""),
+    ],
+)
+def test_the_status_line_names_the_refused_mistake(diagnostics, shown):
+    """The line has the first error, not a warning before it; a refusal without an error has a line all the same."""
+    failure = ReloadReport(ReloadOutcome.REFUSED, 1, diagnostics=diagnostics)
+    assert EditState(failure=failure).status_line(1, 1) == f"generation 1, 1 rewrite; an edit was refused{shown}"
 
 
 def test_a_start_from_the_last_good_copy_is_said_until_the_files_are_in_force(scene):
@@ -251,8 +263,7 @@ def test_a_rotated_secret_reaches_what_is_in_force_whatever_the_state_of_the_edi
     else:
         scene.defect = "a defect"
     scene.reload()
-    (scene.files.folder / "secret").write_text("rotated\n")
-    refused = scene.reload()
+    refused = scene.rotate()
     assert (_secret(scene), scene.serving.configuration.rewrite_count) == ("rotated", 1)
     assert refused in (ReloadOutcome.REFUSED, ReloadOutcome.FAILED)
     assert [event.outcome for event in scene.events] == [refused, ReloadOutcome.RENEWED]
@@ -270,8 +281,7 @@ def test_a_secret_that_vanishes_is_told_and_the_old_one_stays(scene):
     messages = [each.message for each in scene.reloader.edit.failure.diagnostics]
     assert (len(messages), _secret(scene)) == (2, "s3cret")
     assert messages[1].startswith("what is in force keeps its secrets and certificates: ")
-    (scene.files.folder / "secret").write_text("rotated\n")
-    scene.reload()
+    scene.rotate()
     assert [len(scene.reloader.edit.failure.diagnostics), _secret(scene)] == [1, "rotated"]
 
 
@@ -279,8 +289,7 @@ def test_a_secret_that_no_bucket_takes_is_told(scene):
     """What is in force stays as it is."""
     scene.edit(BAD)
     scene.serving.mistake = Diagnostic("unusable-bucket", "target `site`: no such thing")
-    (scene.files.folder / "secret").write_text("rotated\n")
-    scene.reload()
+    scene.rotate()
     assert "keeps its secrets and certificates: target `site`" in scene.reloader.edit.failure.diagnostics[-1].message
     assert scene.serving.generation.number == 1
 
@@ -288,16 +297,8 @@ def test_a_secret_that_no_bucket_takes_is_told(scene):
 def test_failing_tests_are_not_forgotten_by_a_renewal(scene):
     """They are in force still."""
     scene.edit(FAILING_TEST, BAD)
-    (scene.files.folder / "secret").write_text("rotated\n")
-    scene.reload()
+    scene.rotate()
     assert len(scene.serving.configuration.failing_tests) == 1
-
-
-def test_a_lone_information_is_a_status():
-    """A refusal whose diagnostics have no error has a status line all the same."""
-    for diagnostics, shown in (((Diagnostic("x", "a note", severity=Severity.INFO),), ": a note"), ((), "")):
-        failure = ReloadReport(ReloadOutcome.REFUSED, 1, diagnostics=diagnostics)
-        assert EditState(failure=failure).status_line(1, 1).endswith(f"an edit was refused{shown}")
 
 
 ORIGIN = Reference("env", "KEY")

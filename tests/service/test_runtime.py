@@ -2,7 +2,6 @@
 
 import asyncio
 import gc
-import resource
 import subprocess
 import sys
 import threading
@@ -10,7 +9,7 @@ import threading
 import pytest
 
 from tornado_proxy.service import runtime
-from tornado_proxy.service.runtime import CannotServe, guarded, in_background, raise_descriptor_limit, run_event_loop
+from tornado_proxy.service.runtime import CannotServe, guarded, in_background, run_event_loop
 
 RETURNING = """
 from tornado_proxy.service.runtime import end_process
@@ -90,17 +89,6 @@ def test_uvloop_is_optional(monkeypatch):
     assert _loop_module("auto") == "asyncio"
     with pytest.raises(CannotServe, match="not installed"):
         _loop_module("uvloop")
-
-
-def test_the_soft_limit_of_descriptors_is_raised():
-    """The soft limit becomes the hard limit."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (hard - 1, hard))
-    try:
-        raise_descriptor_limit()
-        assert resource.getrlimit(resource.RLIMIT_NOFILE) == (hard, hard)
-    finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
 async def test_background_work_has_short_turns():

@@ -1,11 +1,11 @@
 """Serving in a single process."""
 
 import asyncio
-import os
 import socket
 import sys
 import threading
 import weakref
+from contextlib import asynccontextmanager
 from contextvars import ContextVar
 
 import pytest
@@ -38,9 +38,23 @@ def test_a_configuration_that_needs_a_missing_extra_is_refused(monkeypatch, tmp_
         _single_process(tmp_path, section)
 
 
-def _single_process(folder, text="targets: {site: {bucket: {name: my-bucket, region: eu-west-1}}}\n", **options):
+def _configuration(folder, text):
     (folder / "config.yaml").write_text(text)
-    return SingleProcess(compile_snapshot(SnapshotReader(folder / "config.yaml", {})()), **options)
+    return compile_snapshot(SnapshotReader(folder / "config.yaml", {})())
+
+
+def _single_process(folder, text="targets: {site: {bucket: {name: my-bucket, region: eu-west-1}}}\n"):
+    return SingleProcess(_configuration(folder, text))
+
+
+@asynccontextmanager
+async def _asked(address, request):
+    """A client that has sent the head of a request; the status of its answer."""
+    reader, writer = await asyncio.open_connection(*address)
+    writer.write(request + b"\r\n\r\n")
+    status = int((await reader.readline()).split()[1])
+    yield status, reader
+    writer.close()
 
 
 async def _started(serving):
@@ -55,13 +69,10 @@ async def test_winding_down_closes_connections(tmp_path):
     """Connections are closed, and new ones are refused."""
     serving = _single_process(tmp_path, "targets: {}\n")
     address = await _started(serving)
-    reader, writer = await asyncio.open_connection(*address)
-    writer.write(b"GET / HTTP/1.1\r\nHost: h\r\n\r\n")
-    assert (await reader.readline()).startswith(b"HTTP/1.1 404 ")
-    async with asyncio.timeout(10):
+    async with _asked(address, b"GET / HTTP/1.1\r\nHost: h") as (status, reader), asyncio.timeout(10):
+        assert status == 404
         await serving.wind_down(1.0)
         await reader.read()
-    writer.close()
     with pytest.raises(ConnectionRefusedError):
         await asyncio.open_connection(*address)
 
@@ -90,20 +101,10 @@ async def test_what_an_edit_replaces_is_freed_beside_the_requests(tmp_path):
     of_rules = serving.configuration.rule_sets["site"].first_match
     weakref.finalize(of_rules, lambda: freed.append(threading.current_thread().name))
     (tmp_path / "site.rules").write_text("target site {" + "gone `^/b`\n" * 300 + "}")
-    await serving.activate(2, compile_snapshot(SnapshotReader(tmp_path / "config.yaml", {})()))
+    await serving.activate(2, _configuration(tmp_path, text))
     del of_rules
     await wait_until(lambda: freed)
     assert freed == ["free"]
-    await serving.wind_down(0.0)
-
-
-async def test_workers_have_the_generation_in_force(tmp_path):
-    """The number is that of the start, then that of the activated generation."""
-    serving = _single_process(tmp_path, number=7)
-    snapshot = SnapshotReader(tmp_path / "config.yaml", {})()
-    assert serving.workers() == [{"pid": os.getpid(), "generation": 7, "inFlight": 0, "retiring": 0}]
-    await serving.activate(8, compile_snapshot(snapshot))
-    assert serving.workers()[0]["generation"] == 8
     await serving.wind_down(0.0)
 
 
@@ -121,22 +122,16 @@ async def test_what_has_gone_is_not_counted_any_more(tmp_path):
         return {each.labels["target"] for each in samples if "target" in each.labels} | {*report.activity.targets}
 
     async def ask(during):
-        reader, writer = await asyncio.open_connection(*address)
-        writer.write(b"PUT / HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\n\r\n")
-        assert (await reader.readline()).startswith(b"HTTP/1.1 405 ")
-        await during()
-        writer.close()
+        async with _asked(address, b"PUT / HTTP/1.1\r\nHost: h\r\nContent-Length: 1") as (status, _):
+            assert status == 405
+            await during
 
-    async def reload():
-        (tmp_path / "config.yaml").write_text(CLOSED % "new")
-        await serving.activate(2, compile_snapshot(SnapshotReader(tmp_path / "config.yaml", {})()))
-
-    await ask(lambda: asyncio.sleep(0))
+    await ask(asyncio.sleep(0))
     assert await targets() == {"old"}
-    await ask(reload)
+    await ask(serving.activate(2, _configuration(tmp_path, CLOSED % "new")))
     await wait_until(lambda: not serving.workers()[0]["retiring"])
     assert await targets() == set()
-    await ask(lambda: asyncio.sleep(0))
+    await ask(asyncio.sleep(0))
     assert await targets() == {"new"}
     await serving.wind_down(0.0)
 
@@ -147,18 +142,15 @@ async def test_requests_are_kept_as_the_configuration_says(tmp_path):
     text = "rules: [a.rules]\ntargets: {site: {mount: {path: [/m]}, bucket: {name: my-bucket, region: eu-west-1}}}\n"
     serving = _single_process(tmp_path, text)
     address = await _started(serving)
-    for target in ("/m/a?token=1", "/m/a2", "/elsewhere"):
-        reader, writer = await asyncio.open_connection(*address)
-        writer.write(b"GET %s HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n" % target.encode())
-        await reader.read()
-        writer.close()
+    for target in (b"/m/a?token=1", b"/m/a2", b"/elsewhere"):
+        async with _asked(address, b"GET %s HTTP/1.1\r\nHost: h\r\nConnection: close" % target) as (_, reader):
+            await reader.read()
     kept = await serving.requests()
     assert [(each.target, each.host, each.path, each.key) for each in kept] == [
         ("site", "h", "/m/a", "/a"),
         ("site", "h", "/m/a2", "/a2"),
     ]
-    (tmp_path / "config.yaml").write_text(f"internalServer: {{keptRequests: 1}}\n{text}")
-    await serving.activate(2, compile_snapshot(SnapshotReader(tmp_path / "config.yaml", {})()))
+    await serving.activate(2, _configuration(tmp_path, f"internalServer: {{keptRequests: 1}}\n{text}"))
     assert await serving.requests() == kept[1:]
     await serving.wind_down(0.0)
 
@@ -167,12 +159,9 @@ async def test_new_limits_apply_to_new_connections(tmp_path):
     """A head above the new limit is refused."""
     serving = _single_process(tmp_path, "targets: {}\n")
     address = await _started(serving)
-    (tmp_path / "config.yaml").write_text("limits: {maxHeaderSize: 1KiB}\ntargets: {}\n")
-    await serving.activate(2, compile_snapshot(SnapshotReader(tmp_path / "config.yaml", {})()))
-    reader, writer = await asyncio.open_connection(*address)
-    writer.write(b"GET / HTTP/1.1\r\nHost: h\r\nX: " + b"x" * 2000 + b"\r\n\r\n")
-    assert (await reader.readline()).startswith(b"HTTP/1.1 431 ")
-    writer.close()
+    await serving.activate(2, _configuration(tmp_path, "limits: {maxHeaderSize: 1KiB}\ntargets: {}\n"))
+    async with _asked(address, b"GET / HTTP/1.1\r\nHost: h\r\nX: " + b"x" * 2000) as (status, _):
+        assert status == 431
     await serving.wind_down(0.0)
 
 
@@ -210,7 +199,7 @@ async def test_the_tracer_hears_of_a_request_in_its_context(tmp_path, monkeypatc
     names: list[str] = []
     monkeypatch.setattr("tornado_proxy.telemetry.tracing.RequestTracer", _FakeTracer)
     monkeypatch.setattr(_FakeTracer, "listen", lambda _, bus: bus.add(lambda _: names.append(name.get()), Served))
-    serving = _single_process(tmp_path, "tracing: {endpoint: 'http://127.0.0.1:4318/v1/traces'}\ntargets: {}\n")
+    serving = _single_process(tmp_path, TRACING)
     served = Served(RequestRecord("r1", 0.0, "::1", "GET", "h", "/a", 1), 200, 3, 0, 0.1)
 
     async def end_request(own: str) -> None:
@@ -225,6 +214,6 @@ async def test_the_tracer_hears_of_a_request_in_its_context(tmp_path, monkeypatc
 async def test_winding_down_closes_the_tracer(tmp_path, monkeypatch):
     """Closing the tracer sends the traces that wait."""
     monkeypatch.setattr("tornado_proxy.telemetry.tracing.RequestTracer", _FakeTracer)
-    serving = _single_process(tmp_path, "tracing: {endpoint: 'http://127.0.0.1:4318/v1/traces'}\ntargets: {}\n")
+    serving = _single_process(tmp_path, TRACING)
     await serving.wind_down(0.0)
     assert _FakeTracer.closed

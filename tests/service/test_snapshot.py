@@ -170,17 +170,20 @@ def test_an_unchanged_configuration_is_compiled_once(files):
     assert read_snapshot(files.configuration, ENVIRONMENT, before).settings is before.settings
 
 
-def test_an_edit_in_progress_is_read_again(files):
-    """Files that change between two readings are read again until two readings are equal."""
-    edits = iter([_edit_rules, _add_a_file])
+def _edited_while_read(files, *edits):
+    """A reader in whose pauses these edits are made, one after the other."""
+    left = iter(edits)
 
     def pause(_seconds: float) -> None:
-        edit = next(edits, None)
-        if edit:
+        if (edit := next(left, None)) is not None:
             edit(files)
 
-    settled = SnapshotReader(files.configuration, ENVIRONMENT, pause)()
-    assert settled.digest == files.read().digest
+    return SnapshotReader(files.configuration, ENVIRONMENT, pause)
+
+
+def test_an_edit_in_progress_is_read_again(files):
+    """Files that change between two readings are read again until two readings are equal."""
+    assert _edited_while_read(files, _edit_rules, _add_a_file)().digest == files.read().digest
 
 
 def test_files_that_never_settle_are_read(files):
@@ -197,8 +200,7 @@ def _truncate(files):
 
 def test_an_emptied_file_is_read_again(files):
     """An editor can truncate a file some time before it writes it."""
-    edits = iter([None] * 30 + [_edit_rules])
-    reader = SnapshotReader(files.configuration, ENVIRONMENT, lambda _: (next(edits, None) or (lambda _: None))(files))
+    reader = _edited_while_read(files, *[None] * 30, _edit_rules)
     reader()
     _truncate(files)
     assert reader().rules.files[0].data
@@ -233,8 +235,7 @@ def _link_another_directory(files):
 def test_a_missing_link_is_read_again(files):
     """A link that is missing while it is replaced is not an edit."""
     _link(files)
-    edits = iter([None] * 30 + [_link_another_directory])
-    reader = SnapshotReader(files.configuration, ENVIRONMENT, lambda _: (next(edits, None) or (lambda _: None))(files))
+    reader = _edited_while_read(files, *[None] * 30, _link_another_directory)
     reader()
     _unlink(files)
     snapshot = reader()

@@ -29,14 +29,6 @@ def test_port_zero_is_any_free_port():
             sockets.sockets[0].accept()
 
 
-def test_a_used_address_is_reported():
-    """The message has the address and the reason."""
-    with socket.create_server(("127.0.0.1", 0)) as used:
-        port = used.getsockname()[1]
-        with pytest.raises(CannotListen, match=rf"cannot listen on 127\.0\.0\.1:{port}: Address already in use$"):
-            open_sockets(Listener("127.0.0.1", port))
-
-
 def test_an_unknown_host_is_reported():
     """A host name that does not resolve is an error."""
     with pytest.raises(CannotListen, match=r"cannot listen on no-such-host\.invalid:0"):

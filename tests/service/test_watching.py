@@ -31,13 +31,19 @@ def poked():
 
 
 @pytest.fixture
-def watch(rules, poked):
-    """A watch of the directory."""
+def new_watch(poked):
+    """A watch that has not looked at anything."""
     watch = Watch(poked.set)
-    watch.look_at([rules])
-    assert watch.trouble == ""
     yield watch
     watch.close()
+
+
+@pytest.fixture
+def watch(rules, new_watch):
+    """A watch of the directory."""
+    new_watch.look_at([rules])
+    assert new_watch.trouble == ""
+    return new_watch
 
 
 def _write_in_place(rules):
@@ -80,31 +86,27 @@ def config_map(tmp_path):
     return folder
 
 
-def test_a_new_config_map_is_noticed(config_map, poked):
+def test_a_new_config_map_is_noticed(new_watch, config_map, poked):
     """The watch pokes after `..data` is replaced, although no event names the rule file."""
-    watch = Watch(poked.set)
-    watch.look_at([config_map / "site.rules"])
+    new_watch.look_at([config_map / "site.rules"])
     (config_map / "..2026_02").mkdir()
     (config_map / "..2026_02" / "site.rules").write_text("target site { }\n")
     poked.clear()
     (config_map / "..data_tmp").symlink_to("..2026_02")
     (config_map / "..data_tmp").rename(config_map / "..data")
     assert poked.wait(TIMEOUT)
-    watch.close()
 
 
-def test_a_file_behind_a_link_is_watched(rules, poked):
+def test_a_file_behind_a_link_is_watched(new_watch, rules, poked):
     """A link leads out of the directory; the file is one of those that were read, whatever its name."""
     elsewhere = rules.parent / "elsewhere"
     elsewhere.mkdir()
     (elsewhere / "shared").write_text("target shared {}\n")
     (rules / "shared.rules").symlink_to(elsewhere / "shared")
-    watch = Watch(poked.set)
-    watch.look_at([rules, rules / "site.rules", rules / "shared.rules"])
-    assert {path for path, _ in watch._armed} == {rules.parent, elsewhere, rules}
+    new_watch.look_at([rules, rules / "site.rules", rules / "shared.rules"])
+    assert {path for path, _ in new_watch._armed} == {rules.parent, elsewhere, rules}
     (elsewhere / "shared").write_text("target shared { }\n")
     assert poked.wait(TIMEOUT)
-    watch.close()
 
 
 @pytest.mark.parametrize(
@@ -117,16 +119,14 @@ def test_a_file_behind_a_link_is_watched(rules, poked):
         "cat site.rules",
     ],
 )
-def test_other_files_are_ignored(rules, poked, command):
+def test_other_files_are_ignored(new_watch, rules, poked, command):
     """The watch does not poke for logs, temporary files, or the reading of rule files."""
-    watch = Watch(poked.set)
-    watch.look_at([rules, rules.parent / "proxy.yaml"])
+    new_watch.look_at([rules, rules.parent / "proxy.yaml"])
     _run(command, rules)
     assert not poked.wait(0.2)
     # Events arrive in order, so this poke shows that the ones above were processed.
     _write_in_place(rules)
     assert poked.wait(TIMEOUT)
-    watch.close()
 
 
 def test_an_open_log_makes_no_events(rules):
@@ -159,13 +159,11 @@ def test_a_replaced_directory_is_watched(watch, rules, poked):
     assert poked.wait(TIMEOUT)
 
 
-def test_a_missing_directory_is_watched(tmp_path, poked):
+def test_a_missing_directory_is_watched(new_watch, tmp_path, poked):
     """If a path does not exist, its nearest existing parent is watched."""
-    watch = Watch(poked.set)
-    watch.look_at([tmp_path / "later" / "rules"])
+    new_watch.look_at([tmp_path / "later" / "rules"])
     (tmp_path / "later").mkdir()
     assert poked.wait(TIMEOUT)
-    watch.close()
 
 
 def test_an_unused_watch_can_be_closed(poked):
@@ -173,28 +171,25 @@ def test_an_unused_watch_can_be_closed(poked):
     Watch(poked.set).close()
 
 
-def test_a_lack_of_descriptors_is_reported(rules, poked):
+def test_a_lack_of_descriptors_is_reported(new_watch, rules, poked):
     """Without a descriptor, `trouble` has the reason; with one, the next look watches the files."""
-    watch, (soft, hard) = Watch(poked.set), resource.getrlimit(resource.RLIMIT_NOFILE)
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (3, hard))
     try:
-        watch.look_at([rules])
-        assert watch.trouble
+        new_watch.look_at([rules])
+        assert new_watch.trouble
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-    watch.look_at([rules])
-    assert watch.trouble == ""
+    new_watch.look_at([rules])
+    assert new_watch.trouble == ""
     _write_in_place(rules)
     assert poked.wait(TIMEOUT)
-    watch.close()
 
 
-def test_an_invalid_path_is_reported(tmp_path, poked):
+def test_an_invalid_path_is_reported(new_watch, tmp_path):
     """`trouble` is the message of the system, here about a name that is too long."""
-    watch = Watch(poked.set)
-    watch.look_at([tmp_path / ("a" * 300)])
-    assert watch.trouble == "File name too long"
-    watch.close()
+    new_watch.look_at([tmp_path / ("a" * 300)])
+    assert new_watch.trouble == "File name too long"
 
 
 class _VanishingPath(type(Path())):
@@ -215,14 +210,12 @@ class _VanishingPath(type(Path())):
         return self
 
 
-def test_a_directory_that_vanishes_is_watched_again(rules, poked):
+def test_a_directory_that_vanishes_is_watched_again(new_watch, rules, poked):
     """If a directory vanishes during a look, its parent is watched and its return is noticed."""
-    watch = Watch(poked.set)
-    watch.look_at([_VanishingPath(rules)])
-    assert (_VanishingPath.was_found, watch.trouble) == (True, "")
+    new_watch.look_at([_VanishingPath(rules)])
+    assert (_VanishingPath.was_found, new_watch.trouble) == (True, "")
     (rules.with_name("old")).rename(rules)
     assert poked.wait(TIMEOUT)
-    watch.close()
 
 
 WITHOUT_POLLING = Pace(quiet=0.001, patience=0.01, look=3600.0, look_unwatched=3600.0)
