@@ -30,17 +30,9 @@ from tornado_proxy.config.model import Settings
 from tornado_proxy.config.secrets import Resolver, unresolved
 from tornado_proxy.config.values import InvalidValue, enumeration
 from tornado_proxy.routing.mounts import Site, sites
+from tornado_proxy.rules import loading
 from tornado_proxy.rules.diagnostic import Diagnostic, errors, read_file
 from tornado_proxy.rules.lists import from_disk
-from tornado_proxy.rules.loading import (
-    HelperTexts,
-    Read,
-    RuleFile,
-    compile_rule_files,
-    no_helpers,
-    read_rule_files,
-    unknown_targets,
-)
 from tornado_proxy.rules.model import LoadedRules, host_objection, segment_objection
 from tornado_proxy.semantics.request import groups_of
 
@@ -150,22 +142,22 @@ TYPES: Mapping[str, Callable[[str], object]] = {
 
 def load_settings(path: Path, secrets: Resolver = unresolved) -> Settings:
     """Returns the settings of a configuration; raises `CommandError`."""
-    from tornado_proxy.config import loading  # noqa: PLC0415 - YAML, for a configuration only
+    from tornado_proxy.config import loading as configuration  # noqa: PLC0415 - YAML, for a configuration only
 
     place = str(path)
     try:
-        source = loading.decoded(place, read_content(path)) if is_in_revision(place) else loading.read(path)
+        source = configuration.decoded(place, read_content(path)) if is_in_revision(place) else configuration.read(path)
     except OSError as error:
         raise CommandError(f"`{place}` cannot be read: {error.strerror}") from error
-    if not isinstance(source, loading.Loaded):
-        source = loading.compile_configuration(source, directory_of(place), secrets)
+    if not isinstance(source, configuration.Loaded):
+        source = configuration.compile_configuration(source, directory_of(place), secrets)
     if source.settings is None:
         status = ExitStatus.FAILED if source.source is None else ExitStatus.FINDINGS
         raise CommandError(status=status, diagnostics=errors(source.diagnostics))
     return source.settings
 
 
-def load_rules(read: Read, settings: Settings | None = None) -> LoadedRules:
+def load_rules(read: loading.Read, settings: Settings | None = None) -> LoadedRules:
     """Compiles files that are all on disk, or all in one revision; raises `CommandError` for any mistake."""
     if read.diagnostics:
         raise CommandError(diagnostics=read.diagnostics)
@@ -177,19 +169,21 @@ def load_rules(read: Read, settings: Settings | None = None) -> LoadedRules:
             return from_disk(path)
         return read_content(Path(path if is_in_revision(path) else f"{revision}:{path}"))
 
-    loaded = compile_rule_files(read.files, None, _helpers(settings) if settings else no_helpers, list_file)
+    loaded = loading.compile_rule_files(
+        read.files, None, _helpers(settings) if settings else loading.no_helpers, list_file
+    )
     raise_errors(loaded.diagnostics)
     return loaded
 
 
-def _helpers(settings: Settings) -> HelperTexts:
+def _helpers(settings: Settings) -> loading.HelperTexts:
     from tornado_proxy.pages.loading import compile_pages, template_places  # noqa: PLC0415 - with a configuration only
 
     files = []
     for path in template_places(settings):
         with suppress(OSError):  # a rule that needs the file has a mistake
-            files.append(RuleFile(str(path), read_content(path)))
-    return compile_pages(settings, Read(tuple(files))).helpers
+            files.append(loading.RuleFile(str(path), read_content(path)))
+    return compile_pages(settings, loading.Read(tuple(files))).helpers
 
 
 def raise_errors(diagnostics: Iterable[Diagnostic]) -> None:
@@ -201,7 +195,7 @@ def raise_errors(diagnostics: Iterable[Diagnostic]) -> None:
 def configured_sites(settings: Settings, loaded: LoadedRules, only: str | None = None) -> tuple[Site, ...]:
     """Returns a configuration's targets with their rules, or the chosen one; raises `CommandError`."""
     names = [each.name for each in settings.targets]
-    raise_errors(unknown_targets(loaded.documents, names))
+    raise_errors(loading.unknown_targets(loaded.documents, names))
     if only is not None:
         require_target(only, names)
     return sites((each for each in settings.targets if only in (None, each.name)), loaded.rule_sets)
@@ -260,28 +254,28 @@ def read_content(place: Path) -> bytes:
     return _content_in_git(name)
 
 
-def read_rules(place: str) -> Read:
+def read_rules(place: str) -> loading.Read:
     """Reads the rule files of a file, a directory, or a place in a revision."""
     if os.path.lexists(place):
-        return read_rule_files([Path(place)])
+        return loading.read_rule_files([Path(place)])
     if ":" not in place:
         advice = f"name a place in the revision, such as `{place}:rules/`" if _is_revision(place) else None
-        return Read((), (Diagnostic("no-rule-files", f"`{place}` does not exist", help=advice),))
+        return loading.Read((), (Diagnostic("no-rule-files", f"`{place}` does not exist", help=advice),))
     try:
         return _from_git(place)
     except _GitFailed as error:
         message = f"`{place}` is neither a path nor a place in a Git revision: {error.strerror}"
-        return Read((), (Diagnostic("no-rule-files", message),))
+        return loading.Read((), (Diagnostic("no-rule-files", message),))
 
 
-def rules_of(settings: Settings) -> Read:
+def rules_of(settings: Settings) -> loading.Read:
     """Reads the rule files that a configuration names, which is on disk or in a revision."""
     spans = settings.rule_spans
     if not any(is_in_revision(str(root)) for root in settings.rules):
-        return read_rule_files(settings.rules, spans)
+        return loading.read_rule_files(settings.rules, spans)
     read = [(spans.get(root), read_rules(str(root))) for root in settings.rules]
     files = {file.name: file for _, each in read for file in each.files}
-    return Read(
+    return loading.Read(
         tuple(files.values()), tuple(replace(fault, span=span) for span, each in read for fault in each.diagnostics)
     )
 
@@ -301,19 +295,19 @@ def _name_in_git(place: str) -> str:
     return f"{revision}:{normal}"
 
 
-def _from_git(place: str) -> Read:
+def _from_git(place: str) -> loading.Read:
     name = _name_in_git(place)
     if _git("cat-file", "-t", name).strip() == b"blob":
-        return Read((RuleFile(name, _git("cat-file", "blob", name)),))
+        return loading.Read((loading.RuleFile(name, _git("cat-file", "blob", name)),))
     below = name if name.endswith((":", "/")) else f"{name}/"
     listed = sorted(_git("ls-tree", "-r", "-z", "--name-only", "--full-tree", name).split(b"\0"))
     paths = [path for path in map(os.fsdecode, listed) if path.endswith(".rules")]
     visible = [path for path in paths if not any(part.startswith(".") for part in path.split("/"))]
-    files = tuple(RuleFile(below + each, _content_in_git(below + each)) for each in visible)
+    files = tuple(loading.RuleFile(below + each, _content_in_git(below + each)) for each in visible)
     if not files:
         advice = "the names of rule files end with `.rules`"
-        return Read((), (Diagnostic("no-rule-files", f"`{place}` has no rule file", help=advice),))
-    return Read(files)
+        return loading.Read((), (Diagnostic("no-rule-files", f"`{place}` has no rule file", help=advice),))
+    return loading.Read(files)
 
 
 def _content_in_git(name: str) -> bytes:

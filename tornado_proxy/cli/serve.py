@@ -27,20 +27,9 @@ from tornado_proxy.config.server import Listener, Log
 from tornado_proxy.config.values import EVERY_INTERFACE
 from tornado_proxy.rules.diagnostic import Diagnostic, Severity, counted
 from tornado_proxy.rules.expectations import FAILING_TEST
-from tornado_proxy.service import runtime
+from tornado_proxy.service import process, runtime
 from tornado_proxy.service.building import Unbuildable
 from tornado_proxy.service.last_good import LastGood, NoLastGood
-from tornado_proxy.service.process import (
-    CannotListen,
-    Launch,
-    Notifier,
-    Process,
-    Sockets,
-    inherited_sockets,
-    local_socket,
-    named,
-    open_sockets,
-)
 from tornado_proxy.service.runtime import close_logging, configure_logging, flush_logging
 from tornado_proxy.service.serving import SingleProcess
 from tornado_proxy.service.snapshot import (
@@ -133,7 +122,7 @@ def _served(arguments: argparse.Namespace) -> int:
             runtime.run_event_loop(_serve(start, reader, arguments), event_loop)
         except Unbuildable as error:
             _report(error.diagnostics, log)
-        except (CannotListen, runtime.CannotServe) as error:
+        except (process.CannotListen, runtime.CannotServe) as error:
             return _fail(str(error), log)
         else:
             return runtime.end_process(ExitStatus.CLEAN)
@@ -197,17 +186,17 @@ async def _serve(start: _Start, reader: SnapshotReader, arguments: argparse.Name
     if start.in_spite_of_tests:
         _LOG.error("rule tests fail: started with these rules, since there is nothing else to start from")
     sockets, admin = _sockets(settings, arguments.admin_socket)
-    launch = Launch(
+    launch = process.Launch(
         sockets,
         read=reader,
         renew=reader.renewed,
         administer=partial(admin_listener, sockets=admin.sockets),
         announce=partial(_announce, sockets.url, admin.url),
-        notifier=Notifier(os.environ.get("NOTIFY_SOCKET", "")),
+        notifier=process.Notifier(os.environ.get("NOTIFY_SOCKET", "")),
         last_good=LastGood(arguments.last_good) if arguments.last_good else None,
         from_last_good=start.is_last_good,
     )
-    await Process(launch, serving).run()
+    await process.Process(launch, serving).run()
 
 
 def _announce(url: str, admin: str) -> None:
@@ -216,18 +205,18 @@ def _announce(url: str, admin: str) -> None:
         _LOG.handle(_LOG.makeRecord(_LOG.name, logging.INFO, "", 0, message, (address,), None))
 
 
-def _sockets(settings: Settings, local: Path | None) -> tuple[Sockets, Sockets]:
+def _sockets(settings: Settings, local: Path | None) -> tuple[process.Sockets, process.Sockets]:
     """Returns the sockets for requests and for the admin listener, of the service manager or of the configuration."""
-    inherited = inherited_sockets(os.environ, os.getpid())
+    inherited = process.inherited_sockets(os.environ, os.getpid())
     listening = inherited.get("http") or inherited.get("unknown")
     if any(is_wider(settings.server, each) for each in listening or ()):
         _LOG.warning("the socket unit listens on every interface, but `server.listenAddr` says otherwise")
     of_requests, of_admin = (
-        named(opened, inherited=True, is_tls=listener.speaks_tls) if opened else open_sockets(listener)
+        process.named(opened, inherited=True, is_tls=listener.speaks_tls) if opened else process.open_sockets(listener)
         for opened, listener in ((listening, settings.server), (inherited.get("admin"), settings.internal_server))
     )
     if local is not None:
-        of_admin = msgspec.structs.replace(of_admin, sockets=(*of_admin.sockets, local_socket(local)))
+        of_admin = msgspec.structs.replace(of_admin, sockets=(*of_admin.sockets, process.local_socket(local)))
     return of_requests, of_admin
 
 

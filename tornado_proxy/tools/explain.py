@@ -16,21 +16,21 @@ from itertools import takewhile
 from typing import Any
 
 import msgspec
-from msgspec.structs import asdict, replace
+from msgspec.structs import asdict
 
 from gotemplate.regexp.matching import longest_matching_part
 from tornado_proxy.routing import plan
 from tornado_proxy.routing.access import AccessCheck, Anyone, Nobody, SignedIn
-from tornado_proxy.routing.decide import Decision, RewriteTrace, simulate, trace
+from tornado_proxy.routing.decide import Decision, RewriteTrace, trace
 from tornado_proxy.routing.mounts import Mounts, Site
 from tornado_proxy.routing.plan import ReadForm, Refuse
-from tornado_proxy.routing.request import ASSETS_AT, RequestError, read_request
+from tornado_proxy.routing.request import ASSETS_AT
 from tornado_proxy.rules.diagnostic import counted, shortened, visible
 from tornado_proxy.rules.model import Counted, ListedAddress, Rewrite, Rule
 from tornado_proxy.semantics.request import READING, User
 from tornado_proxy.tools.limits import LONGEST_NEAR_MISS, MOST_COMPARED, MOST_MISSES, NEAREST_SHOWN
 from tornado_proxy.tools.rule_tests import JSON_VERSION, Rows, group_rows, groups_json, rewrite_json, section
-from tornado_proxy.tools.simulator import UPLOAD, RequestDefaults, RequestLog, Simulator, refused
+from tornado_proxy.tools.simulator import UPLOAD, LoggedRequest, RequestDefaults, RequestLog, Simulator
 
 _WHOLE_BUCKET = "(the whole bucket)"
 
@@ -43,12 +43,7 @@ def explain(
     `address` is its percent-encoded path with its query, `file_name` that of an upload in its form.
     """
     # Like a request line: bytes, each a character.
-    typed = os.fsencode(address).decode("latin-1")
-    try:
-        request = read_request(typed, method, client.host, client.headers)
-    except RequestError as error:
-        return refused(address, method, error)
-    return simulate(mounts, replace(request, public_path=client.public_path), client.user, file_name)
+    return Simulator(mounts, client).ask(LoggedRequest(os.fsencode(address).decode("latin-1"), method), file_name)
 
 
 def heading(decision: Decision) -> str:

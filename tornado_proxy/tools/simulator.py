@@ -17,6 +17,7 @@ from typing import NamedTuple, cast
 from urllib.parse import quote
 
 import msgspec
+from msgspec.structs import replace
 
 from tornado_proxy.routing.compare import KeptRequest
 from tornado_proxy.routing.decide import Decision, simulate
@@ -169,28 +170,29 @@ class Simulator:
 
     def read(self, logged: LoggedRequest) -> Request:
         """Reads a logged request; raises `RequestError`."""
-        host = logged.host or self._defaults.host
-        return read_request(logged.address, logged.method, host, self._defaults.headers)
+        host, defaults = logged.host or self._defaults.host, self._defaults
+        request = read_request(logged.address, logged.method, host, defaults.headers)
+        return replace(request, public_path=defaults.public_path)
 
     def user(self, logged: LoggedRequest) -> User | None:
         """Returns the user of a logged request; None if nobody is known to be signed in."""
         return self._defaults.user or (User(logged.user) if logged.user else None)
 
-    def decide(self, logged: LoggedRequest, request: Request) -> Decision:
-        """Decides about a request that was read."""
-        user = self.user(logged)
-        if logged.kept is None:
-            return simulate(self.mounts, request, user)
-        if user is None and logged.kept.signed_in:
-            return simulate(self._for_all_users, request, self._someone(logged.kept), logged.kept.file_name)
-        return simulate(self.mounts, request, user, logged.kept.file_name)
+    def decide(self, logged: LoggedRequest, request: Request, file_name: str | None = None) -> Decision:
+        """Decides about a request that was read; `file_name` is that of an upload in its form."""
+        user, kept = self.user(logged), logged.kept
+        file_name = kept.file_name if kept else file_name
+        if kept and user is None and kept.signed_in:
+            return simulate(self._for_all_users, request, self._someone(kept), file_name)
+        return simulate(self.mounts, request, user, file_name)
 
-    def ask(self, logged: LoggedRequest) -> Decision:
+    def ask(self, logged: LoggedRequest, file_name: str | None = None) -> Decision:
         """Reads a logged request and decides about it; one that cannot be read is refused."""
         try:
-            return self.decide(logged, self.read(logged))
+            return self.decide(logged, self.read(logged), file_name)
         except RequestError as error:
-            return refused(logged.address, logged.method, error)
+            request = Request(logged.method, path=RequestPath(_text(logged.address)))
+            return Decision(request, (Refuse(error.status, str(error)),))
 
     @cached_property
     def _for_all_users(self) -> Mounts:
@@ -209,8 +211,3 @@ class Simulator:
         admins = match.site.target.actions.get.user_isolation_admins
         home = kept.key.removesuffix(match.key[1:] + (kept.file_name or ""))
         return User(home.strip("/") or next(iter(admins), "someone"))
-
-
-def refused(address: str, method: str, error: RequestError) -> Decision:
-    """Returns the decision about a request that cannot be read, whose path is the address as it was sent."""
-    return Decision(Request(method, path=RequestPath(address)), (Refuse(error.status, str(error)),))

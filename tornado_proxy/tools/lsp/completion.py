@@ -193,6 +193,9 @@ def group_names(source: str) -> Sequence[str]:
     return list(dict.fromkeys(name or str(number) for number, name in enumerate(names, start=1)))
 
 
+EXPRESSIONS: Mapping[str, Mapping[str, str]] = _WORDS["expressions"]
+"""The words for parts of expressions, by their kind."""
+
 BY_DIALECT: Mapping[Dialect, Mapping[str, str]] = {each: _WORDS.get(each.value, {}) for each in Dialect}
 """The variables of each dialect, with their descriptions."""
 

@@ -18,11 +18,11 @@ from tornado_proxy.lint.shapes import ends_anchored, starts_anchored
 from tornado_proxy.lint.subject import Allowances
 from tornado_proxy.rules.diagnostic import Span, counted, shortened, visible
 from tornado_proxy.rules.expectations import TestOutcome
-from tornado_proxy.rules.model import AddressList, Rewrite, RewriteError
+from tornado_proxy.rules.model import Rewrite, RewriteError
 from tornado_proxy.rules.tree import Dialect, Document, ListStatement, Literal, RewriteStatement, TestStatement
 from tornado_proxy.templates.template import compile_plain
 from tornado_proxy.tools.limits import LONGEST_TEXT, MOST_PIECES
-from tornado_proxy.tools.lsp.completion import BY_DIALECT
+from tornado_proxy.tools.lsp.completion import BY_DIALECT, EXPRESSIONS
 from tornado_proxy.tools.lsp.workspace import Analysis, statement_at
 
 _TICKS = re.compile("`+")
@@ -48,22 +48,8 @@ def prose(text: str) -> str:
     return re.sub(r"([\\*_<>\[\]#|~])(?=[^`]*(?:`[^`]*`[^`]*)*$)", r"\\\1", visible(text))
 
 
-_ASSERTIONS: Mapping[syntax.AssertionKind, str] = {
-    syntax.AssertionKind.TEXT_START: "the beginning of the key",
-    syntax.AssertionKind.TEXT_END: "the end of the key",
-    syntax.AssertionKind.LINE_START: "the beginning of a line",
-    syntax.AssertionKind.LINE_END: "the end of a line",
-    syntax.AssertionKind.WORD_BOUNDARY: "the edge of a word",
-    syntax.AssertionKind.NO_WORD_BOUNDARY: "not the edge of a word",
-}
-_PERL = {r"\d": "a digit", r"\s": "a space", r"\w": "a letter, a digit or `_` (ASCII)"}
+_PERL, _FLAGS = EXPRESSIONS["classes"], EXPRESSIONS["flags"]
 _NOT_IN_NAMES = re.compile(r"^\\p|\W")  # what surrounds the name of a class
-_FLAGS = {
-    "i": "in any case",
-    "m": "`^` and `$` match at every line",
-    "s": "`.` matches line ends too",
-    "U": "as little as possible first",
-}
 
 
 class OutlineItem(msgspec.Struct, frozen=True):
@@ -144,7 +130,7 @@ def _phrase(piece: _Piece) -> str:  # noqa: PLR0911 - one phrase for each kind
         case syntax.FlagChange():
             return f"from here on: {_flags(piece.on, piece.off)}"
         case syntax.Assertion():
-            return _ASSERTIONS[piece.kind]
+            return EXPRESSIONS["assertions"][piece.kind.name]
         case _:
             return _one(piece)
 
@@ -251,7 +237,8 @@ def _describe(  # noqa: PLR0911 - one for each kind of place
             outcome = analysis.outcome(test)
             return (_describe_outcome(outcome), test.span) if outcome else None
         case block, ListStatement() as statement:
-            return next(_listed(analysis.target(block).rule_set.lists, statement), None)
+            for each in analysis.lists(block, statement):
+                return f"{each.kind.value}s {counted(len(each.lines), 'address', 'addresses')}", each.span
         case _, RewriteStatement() as statement if _covers(statement.source.span, offset):
             text = _pattern(analysis.rewrite(statement), statement, _index(statement.source, offset))
             return (text, statement.source.span) if text else None
@@ -264,12 +251,6 @@ def _describe(  # noqa: PLR0911 - one for each kind of place
                 text = f"{rewrite.kind.value} {rewrite.number} of {code(block.name.value)}{name}"
                 return f"{text}: {verdict}" if analysis.subject.whole else text, statement.span
     return None
-
-
-def _listed(lists: Iterable[AddressList], statement: ListStatement) -> Iterator[tuple[str, Span]]:
-    for each in lists:
-        if each.statement is statement:
-            yield f"{each.kind.value}s {counted(len(each.lines), 'address', 'addresses')}", each.span
 
 
 def _index(literal: Literal, offset: int) -> int:
@@ -399,8 +380,7 @@ def definitions(analysis: Analysis, document: Document, offset: int) -> Iterator
                 rule = outcome.rewrite
                 yield _head(rule.statement) if isinstance(rule, Rewrite) else rule.span
         case block, ListStatement() as statement:
-            lists = analysis.target(block).rule_set.lists
-            yield from (Span(each.source, 0, 0) for each in lists if each.statement is statement)
+            yield from (Span(each.source, 0, 0) for each in analysis.lists(block, statement))
         case _, RewriteStatement() as statement if _covers(statement.template.span, offset):
             reference = reference_at(statement.dialect, statement.template.value, _index(statement.template, offset))
             name = reference.name if reference and reference.is_group else ""

@@ -21,9 +21,17 @@ from tornado_proxy.lint.subject import UNALLOWABLE, Allowances, Subject, TargetR
 from tornado_proxy.rules.diagnostic import Diagnostic, Edit, Fix, Safety, SourceFile, Span
 from tornado_proxy.rules.expectations import TestOutcome
 from tornado_proxy.rules.loading import Read, RuleFile, compile_rule_files, read_rule_files, rule_files_by_folder
-from tornado_proxy.rules.model import LoadedRules, Rewrite
+from tornado_proxy.rules.model import AddressList, LoadedRules, Rewrite
 from tornado_proxy.rules.parser import Parsed
-from tornado_proxy.rules.tree import Document, RewriteStatement, Statement, TargetBlock, TestStatement, print_document
+from tornado_proxy.rules.tree import (
+    Document,
+    ListStatement,
+    RewriteStatement,
+    Statement,
+    TargetBlock,
+    TestStatement,
+    print_document,
+)
 from tornado_proxy.tools.limits import LARGEST_WORKSPACE, MOST_FILES, MOST_FOLDERS
 
 
@@ -153,6 +161,10 @@ class Analysis:
     def target(self, block: TargetBlock) -> TargetRules:
         """Returns the rules of a block's target, other blocks included."""
         return next(each for each in self.subject.targets if each.name == block.name.value)
+
+    def lists(self, block: TargetBlock, statement: ListStatement) -> Sequence[AddressList]:
+        """Returns the list of a statement; none if it has a mistake."""
+        return [each for each in self.target(block).rule_set.lists if each.statement is statement]
 
     def rewrite(self, statement: RewriteStatement) -> Rewrite | None:
         """Returns the rewrite of a statement; None if it has a mistake."""
