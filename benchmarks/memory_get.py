@@ -24,7 +24,7 @@ from memory_store import MemoryStore
 from serving import generation
 from tornado.netutil import bind_sockets
 
-from tornado_proxy.telemetry.events import Bus, ErrorServed, Served
+from tornado_proxy.telemetry.events import Bus, Served
 from tornado_proxy.telemetry.log import access_log
 from tornado_proxy.telemetry.metrics import KeptRequests, RequestMetrics
 from tornado_proxy.web.generation import Generations
@@ -54,9 +54,9 @@ async def measure(requests: int) -> float:
     store = MemoryStore()
     store.add("a", b"x" * 1024)
     bus = Bus()
-    bus.add(access_log("text", lambda _line: None), Served, ErrorServed)
+    bus.add(access_log("text", lambda _line: None), Served)
     RequestMetrics().listen(bus)
-    bus.add(KeptRequests(500).add, Served, ErrorServed)
+    bus.add(KeptRequests(500).add, Served)
     times: list[float] = []
     bus.add(lambda _event: times.append(time.process_time()), Served)
     generations = Generations(generation(store), bus.emit)

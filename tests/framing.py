@@ -13,8 +13,6 @@ from hypothesis import strategies as st
 from memory_store import MemoryStore
 from serving import WRITABLE, Serving, serve
 
-from tornado_proxy.telemetry.events import Served
-
 
 class Read(NamedTuple):
     """A request that a parser has read to its end."""
@@ -179,7 +177,7 @@ class Reader:
 
     def _read(self, event: object) -> Read:
         request = event.request
-        is_kept = isinstance(event, Served) and request.method == "PUT"
+        is_kept = not event.is_error and request.method == "PUT"
         body = self._store.written[request.path] if is_kept else event.received
         return Read(request.method, request.path, body)
 

@@ -10,7 +10,7 @@ import pytest
 
 from tornado_proxy.config.server import Log
 from tornado_proxy.service import runtime
-from tornado_proxy.telemetry.events import ErrorServed, RequestRecord
+from tornado_proxy.telemetry.events import RequestRecord, Served
 from tornado_proxy.telemetry.log import StreamOutput
 
 
@@ -126,5 +126,5 @@ def test_text_lines_of_a_5xx_have_a_level_where_asked(monkeypatch, is_journal, m
     for levels in (True, False):
         listener = runtime.access_listener(Log(access_levels=levels))
         for status in (404, 502):
-            listener(ErrorServed(RECORD, status, 0, 0, 0.0, "x"))
+            listener(Served(RECORD, status, 0, 0, 0.0, reason="x", is_error=True))
     assert [line[: line.index("time=")] for line in lines] == ["", mark, "", ""]

@@ -10,7 +10,6 @@ from msgspec.structs import replace
 
 from tornado_proxy.rules.diagnostic import Diagnostic, Severity, SourceFile, Span
 from tornado_proxy.telemetry.events import (
-    ErrorServed,
     Failed,
     ReloadOutcome,
     ReloadReport,
@@ -85,7 +84,7 @@ def test_a_served_request_is_one_line_of_pairs():
 def test_an_error_has_its_reason():
     """The line of a refused request ends with the reason, which is quoted if it contains spaces."""
     request = RequestRecord("4f2a", 0.0, "127.0.0.1", "GET", "", "/..", 7)
-    assert _line(ErrorServed(request, 400, 90, 0, 0.0, "contains a `.` segment")) == (
+    assert _line(Served(request, 400, 90, 0, 0.0, reason="contains a `.` segment", is_error=True)) == (
         "time=1970-01-01T00:00:00.000Z id=4f2a client=127.0.0.1 method=GET path=/.. status=400"
         ' sent=90 received=0 ms=0.0 generation=7 reason="contains a `.` segment"'
     )
@@ -95,14 +94,14 @@ def test_an_error_has_its_reason():
 def test_an_empty_reason_is_left_out(form):
     """An error without a text has no reason in any form, like every other field that is empty."""
     lines = []
-    access_log(form, lines.append)(ErrorServed(REQUEST, 400, 90, 0, 0.0, ""))
+    access_log(form, lines.append)(Served(REQUEST, 400, 90, 0, 0.0, reason="", is_error=True))
     assert "reason" not in lines[0].lower()
 
 
 @pytest.mark.parametrize("url", ["https://ann:pASSw@s3.test/b", "http://pASSw@s3.test", "//a:pASSw@h"])
 def test_a_reason_shows_no_user_information(url):
     """An address in a library's error is logged without its user information."""
-    line = _line(ErrorServed(REQUEST, 502, 0, 0, 0.0, f'Unreachable: could not connect to "{url}"'))
+    line = _line(Served(REQUEST, 502, 0, 0, 0.0, reason=f'Unreachable: could not connect to "{url}"', is_error=True))
     assert "could not connect to" in line
     assert "pASSw" not in line
 

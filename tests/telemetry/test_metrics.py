@@ -17,7 +17,6 @@ from tornado_proxy.storage.errors import ConditionIgnored
 from tornado_proxy.telemetry.events import (
     AccessDecided,
     Bus,
-    ErrorServed,
     Failed,
     RequestRecord,
     S3Called,
@@ -73,8 +72,8 @@ def test_an_answer_is_counted_with_its_bytes_and_time(registry, emit):
     assert registry.get_sample_value("tornado_proxy_request_duration_seconds_sum", seconds) == 0.5
 
 
-def _refused(method: str) -> ErrorServed:
-    return ErrorServed(_request(method, None), 405, sent=0, received=0, seconds=0.1, reason="no")
+def _refused(method: str) -> Served:
+    return Served(_request(method, None), 405, sent=0, received=0, seconds=0.1, reason="no", is_error=True)
 
 
 @pytest.mark.parametrize(
@@ -255,7 +254,7 @@ def test_the_last_requests_are_kept():
 
 def test_errors_are_requests_as_well():
     """A request with an error is among the last requests; one without an answer has its whole time."""
-    event = ErrorServed(_served(1).request, 404, 0, 0, 0.5, "why")
+    event = Served(_served(1).request, 404, 0, 0, 0.5, reason="why", is_error=True)
     assert [(row.status, row.seconds) for row in _activity(event).recent] == [(404, 0.5)]
 
 
@@ -353,8 +352,8 @@ def _hit(rewrite=None, seconds: float = 0.003) -> Served:
     return Served(_record(0.0, rewrite), 200, 10, 2, seconds)
 
 
-def _refusal(status: int, at: float = 0.0, path: str = "/a", reason: str = "why") -> ErrorServed:
-    return ErrorServed(_record(at, path=path), status, 0, 0, 0.03, reason)
+def _refusal(status: int, at: float = 0.0, path: str = "/a", reason: str = "why") -> Served:
+    return Served(_record(at, path=path), status, 0, 0, 0.03, reason=reason, is_error=True)
 
 
 def test_requests_are_counted_by_target_class_and_duration():
@@ -383,7 +382,7 @@ def test_the_first_byte_counts_and_not_the_whole_transfer():
 def test_own_files_are_counted_apart():
     """Style sheets and scripts of pages count for no target; a missing one is an error like others."""
     own = structs.replace(_record(path="/a/.tornado-proxy/style.css"), target=None)
-    activity = _activity(Served(own, 200, 10, 0, 0.1), ErrorServed(own, 404, 10, 0, 0.1, "why"))
+    activity = _activity(Served(own, 200, 10, 0, 0.1), Served(own, 404, 10, 0, 0.1, reason="why", is_error=True))
     assert {name: tally.requests for name, tally in activity.targets.items()} == {OWN_FILES: 1, "": 1}
 
 

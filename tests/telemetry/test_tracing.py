@@ -4,7 +4,7 @@ import pytest
 
 from tornado_proxy.config.server import Tracing
 from tornado_proxy.config.values import GuardedUrl
-from tornado_proxy.telemetry.events import Bus, ErrorServed, RequestRecord, S3Called, Served
+from tornado_proxy.telemetry.events import Bus, RequestRecord, S3Called, Served
 from tornado_proxy.telemetry.tracing import RequestTracer
 
 export = pytest.importorskip("opentelemetry.sdk.trace.export.in_memory_span_exporter")
@@ -60,7 +60,7 @@ def test_a_request_that_is_not_sampled_has_no_span():
 @pytest.mark.parametrize(("status", "failed"), [(404, False), (502, True)])
 def test_a_server_error_marks_the_span(status, failed):
     """A 5xx marks the span as an error, and a 4xx doesn't."""
-    span = _spans(ErrorServed(_record(), status, 5, 0, 2.0, "why"))["GET"]
+    span = _spans(Served(_record(), status, 5, 0, 2.0, reason="why", is_error=True))["GET"]
     assert (span.status.status_code.name == "ERROR") is failed
 
 

@@ -12,7 +12,7 @@ from tornado_proxy.config.secrets import Secret
 from tornado_proxy.routing.mounts import Mounts
 from tornado_proxy.routing.request import BadAddress, parse_request_path
 from tornado_proxy.semantics.request import User
-from tornado_proxy.telemetry.events import ErrorServed, RequestRecord, Served
+from tornado_proxy.telemetry.events import RequestRecord, Served
 from tornado_proxy.telemetry.log import access_log
 from tornado_proxy.tools.simulator import LoggedRequest, RequestDefaults, Simulator, UnreadableLog, read_line
 
@@ -63,7 +63,7 @@ def test_an_invalid_path_is_read_from_our_own_log_unchanged(log_format, path):
     """Our log has the raw path of a request without a target, which is refused again."""
     lines = []
     access_log(log_format, lines.append)(
-        ErrorServed(RequestRecord("id", 0.0, "192.0.2.1", "GET", "", path, 1), 400, 0, 0, 0.1, "why")
+        Served(RequestRecord("id", 0.0, "192.0.2.1", "GET", "", path, 1), 400, 0, 0, 0.1, reason="why", is_error=True)
     )
     request = read_line(lines[0].encode().decode("latin-1"))
     assert request == LoggedRequest(path)

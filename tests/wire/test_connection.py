@@ -15,7 +15,7 @@ from tornado.httputil import HTTPMessageDelegate, HTTPServerConnectionDelegate, 
 from tornado_proxy.config.actions import Actions, PutAction
 from tornado_proxy.config.server import Limits
 from tornado_proxy.semantics.request import Origin
-from tornado_proxy.telemetry.events import ErrorServed, Failed
+from tornado_proxy.telemetry.events import Failed
 from tornado_proxy.wire.connection import Connection, Http1Stream
 from tornado_proxy.wire.incoming import ClientDisconnected, Fields
 
@@ -80,7 +80,7 @@ async def test_a_malformed_head_is_answered(head, reason, caplog):
         closed, event = await client.is_closed(), await site.last_event()
     assert (answer.status, closed, answer.headers["connection"]) == (400, True, "close")
     assert answer.headers["x-request-id"] in answer.text
-    assert isinstance(event, ErrorServed)
+    assert event.is_error
     assert (event.status, event.request.method, event.request.path, event.reason) == (400, "", "", reason)
     assert caplog.records == []
 

@@ -8,7 +8,6 @@ from serving import serve
 
 from tornado_proxy.config.actions import Actions, PutAction
 from tornado_proxy.config.server import Limits
-from tornado_proxy.telemetry.events import ErrorServed
 
 UPLOADS = Actions(put=PutAction(enabled=True, allow_override=True, raw_uploads=True))
 GET = {":method": "GET", ":scheme": "https", ":authority": "files.test", ":path": "/a"}
@@ -143,7 +142,7 @@ async def test_a_malformed_head_ends_its_stream(fields):
         other = await client.request("GET", "/a")
     assert (answer.status, answer.reset, answer.ended) == (400, ErrorCodes.PROTOCOL_ERROR, False)
     assert answer.headers["x-request-id"] in answer.text
-    assert isinstance(event, ErrorServed)
+    assert event.is_error
     assert (event.status, event.request.method, event.request.path) == (400, "", "")
     assert other.status == 200
 

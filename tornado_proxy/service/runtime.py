@@ -20,7 +20,7 @@ from typing import Any, Literal, ParamSpec, TypeVar
 
 from tornado_proxy.config.server import Log
 from tornado_proxy.service import limits
-from tornado_proxy.telemetry.events import ErrorServed, Served
+from tornado_proxy.telemetry.events import Served
 from tornado_proxy.telemetry.log import Field, Outlet, StreamOutput, access_log, harmless, json_text, moment
 from tornado_proxy.wire.shares import in_own_thread
 
@@ -226,7 +226,7 @@ def set_log_level(level: str) -> None:
     logging.getLogger("tornado_proxy").setLevel(level.upper())
 
 
-def access_listener(log: Log) -> Callable[[Served | ErrorServed], None] | None:
+def access_listener(log: Log) -> Callable[[Served], None] | None:
     """Returns a listener that logs each request, or None if that is switched off."""
     write = line_writer() if log.access else None
     if write is None:

@@ -17,7 +17,7 @@ from tornado_proxy.service.building import GenerationBuilder, cache_counts, forg
 from tornado_proxy.service.limits import STORES_CLOSE_WITHIN, WEBHOOKS_WITHIN
 from tornado_proxy.service.runtime import access_listener, free_in_turns, in_background, set_log_level
 from tornado_proxy.service.snapshot import Configuration
-from tornado_proxy.telemetry.events import Bus, ErrorServed, ObjectWritten, Retired, Served
+from tornado_proxy.telemetry.events import Bus, ObjectWritten, Retired, Served
 from tornado_proxy.telemetry.exposition import ProcessMetrics
 from tornado_proxy.telemetry.log import log_service_events
 from tornado_proxy.telemetry.metrics import CountedNames, KeptRequests, ProcessReport, RequestMetrics
@@ -79,13 +79,13 @@ class SingleProcess:
         self.emit = bus.emit
         log_service_events(bus)
         if (log_request := access_listener(settings.log)) is not None:
-            bus.add(log_request, Served, ErrorServed)
+            bus.add(log_request, Served)
         self._webhooks = WebhookCaller(HttpFetcher(), bus.emit)
         self._tracer = _tracer(settings.tracing)
         self._builder = GenerationBuilder(settings, bus.emit)
         self._metrics = RequestMetrics(lambda: self.application.in_flight, lambda: cache_counts(self.generation.parts))
         self._kept = KeptRequests(settings.internal_server.kept_requests)
-        bus.add(self._kept.add, Served, ErrorServed)
+        bus.add(self._kept.add, Served)
         bus.add(self._forget_generation, Retired)
         self._retiring: dict[int, list[object]] = {}  # what an edit has replaced, by number of the generation
         self._spread = spread

@@ -47,7 +47,10 @@ class RequestRecord(msgspec.Struct, frozen=True):
 
 
 class Served(msgspec.Struct, frozen=True):
-    """A request succeeded; `complete` is false if the answer broke off after its first byte."""
+    """A request was answered; `complete` is false if the answer broke off after its first byte.
+
+    `reason` says why it broke off, or why it is an error: to the operator, never to the client.
+    """
 
     request: RequestRecord
     status: int
@@ -55,20 +58,9 @@ class Served(msgspec.Struct, frozen=True):
     received: int  # bytes of the request's body
     seconds: float
     complete: bool = True
-    reason: str | None = None  # why it broke off
+    reason: str | None = None
     first_byte: float | None = None  # seconds to the head of the answer, None if unknown
-
-
-class ErrorServed(msgspec.Struct, frozen=True):
-    """A request got an error; `reason` is for the operator, never for the client."""
-
-    request: RequestRecord
-    status: int
-    sent: int
-    received: int
-    seconds: float
-    reason: str
-    first_byte: float | None = None
+    is_error: bool = False
 
 
 class Failed(msgspec.Struct, frozen=True):
@@ -200,7 +192,6 @@ class WebhookCalled(msgspec.Struct, frozen=True):
 
 Event = (
     Served
-    | ErrorServed
     | Failed
     | ReloadReport
     | Retired

@@ -59,15 +59,13 @@ _BARE = re.compile(r'[^\s"=\\]+')
 Form = Literal["text", "json"]
 
 
-def access_log(
-    form: Form, write: Callable[[str], None], error_mark: str = ""
-) -> Callable[[events.Served | events.ErrorServed], None]:
+def access_log(form: Form, write: Callable[[str], None], error_mark: str = "") -> Callable[[events.Served], None]:
     """Returns a listener that writes a line for each request, with a mark before that of a 5xx."""
     render = _text_line if form == "text" else lambda event: json_text(_fields(event))
     return lambda event: write(f"{error_mark if event.status >= 500 else ''}{render(event)}")
 
 
-def _text_line(event: events.Served | events.ErrorServed) -> str:
+def _text_line(event: events.Served) -> str:
     """`key=value` pairs in a fixed order; unknown ones are left out."""
     request = event.request
     named, client, method, host = request.request_id, request.client, request.method, request.host
@@ -86,11 +84,11 @@ def _text_line(event: events.Served | events.ErrorServed) -> str:
         f"{f' target={target}' if target else ''}{f' key={key}' if key else ''}{f' rule={rule}' if rule else ''}"
         f"{f' user={user}' if user else ''} generation={request.generation}"
     )
-    broken, reason = " complete=false" if _is_broken(event) else "", _reason(event)
+    broken, reason = "" if event.complete else " complete=false", _reason(event)
     return f"{line}{broken} reason={_safe(reason)}" if reason else f"{line}{broken}"
 
 
-def _fields(event: events.Served | events.ErrorServed) -> dict[str, Field]:
+def _fields(event: events.Served) -> dict[str, Field]:
     """Returns a request as the members of an object, without those that are empty or zero, except the counts."""
     request = event.request
     fields: dict[str, Field] = {
@@ -114,18 +112,14 @@ def _fields(event: events.Served | events.ErrorServed) -> dict[str, Field]:
     }
     fields = {name: value for name, value in fields.items() if value}
     fields["sent"], fields["received"], fields["ms"] = event.sent, event.received, round(event.seconds * 1000, 1)
-    if _is_broken(event):
+    if not event.complete:
         fields["complete"] = False
     if event.reason:
         fields["reason"] = _reason(event)
     return fields
 
 
-def _is_broken(event: events.Served | events.ErrorServed) -> bool:
-    return isinstance(event, events.Served) and not event.complete
-
-
-def _reason(event: events.Served | events.ErrorServed) -> str | None:
+def _reason(event: events.Served) -> str | None:
     return event.reason and _USER_INFORMATION.sub("//", event.reason)
 
 

@@ -62,7 +62,7 @@ class RequestRow(msgspec.Struct, frozen=True):
     request_id: str = ""
 
 
-def request_row(event: events.Served | events.ErrorServed) -> RequestRow:
+def request_row(event: events.Served) -> RequestRow:
     """Returns the row of a request."""
     asked = event.request
     seconds = event.seconds if event.first_byte is None else event.first_byte
@@ -90,7 +90,7 @@ class KeptRequests:
     def __init__(self, most: int) -> None:
         self._rows: deque[tuple[Any, ...]] = deque(maxlen=most)
 
-    def add(self, event: events.Served | events.ErrorServed) -> None:
+    def add(self, event: events.Served) -> None:
         """Keeps a request."""
         asked = event.request
         key, host = asked.asked_key, asked.host
@@ -258,7 +258,7 @@ class _Requests:
         self.seconds, self.sent, self.received = _Observed(SECONDS), _Observed(BYTES), _Observed(BYTES)
         self.waits = [0] * (len(WAITS) + 1)
 
-    def add(self, event: events.Served | events.ErrorServed) -> None:
+    def add(self, event: events.Served) -> None:
         """Adds a request."""
         self.seconds.observe(event.seconds)
         self.sent.observe(event.sent)
@@ -306,8 +306,8 @@ class RequestMetrics:
         self._gone = Tally()
         self._rules: dict[tuple[str, str, str], int] = {}
         self._hits: Counter[RewriteId] = Counter()
-        self._errors = {is_fault: deque[events.ErrorServed](maxlen=limits.MOST_ERRORS) for is_fault in (False, True)}
-        self._recent: deque[events.Served | events.ErrorServed] = deque(maxlen=limits.MOST_RECENT)
+        self._errors = {is_fault: deque[events.Served](maxlen=limits.MOST_ERRORS) for is_fault in (False, True)}
+        self._recent: deque[events.Served] = deque(maxlen=limits.MOST_RECENT)
         self._ignoring: set[str] = set()
         self._late = _Observed(SECONDS)
         self._s3_seconds: dict[tuple[str, str, str], _Observed] = defaultdict(lambda: _Observed(SECONDS))
@@ -317,9 +317,8 @@ class RequestMetrics:
 
     def listen(self, bus: events.Bus) -> None:
         """Counts the events of a bus."""
-        bus.add(self._count, events.Served, events.ErrorServed)
-        bus.add(self._recent.append, events.Served, events.ErrorServed)
-        bus.add(lambda event: self._errors[event.status >= 500].append(event), events.ErrorServed)
+        bus.add(self._count, events.Served)
+        bus.add(self._recent.append, events.Served)
         bus.add(self._count_call, events.S3Called)
         for kind, _, _, labels in _COUNTED:
             bus.add(partial(self._count_event, labels), kind)
@@ -395,9 +394,11 @@ class RequestMetrics:
         numbers = dict(tallies), self._hits.copy(), errors, self._in_flight(), self._gone, recent
         return Activity(*numbers, frozenset(self._ignoring))
 
-    def _count(self, event: events.Served | events.ErrorServed) -> None:
+    def _count(self, event: events.Served) -> None:
         request = event.request
-        is_own = request.target is None and f"/{ASSETS_AT}" in request.path and isinstance(event, events.Served)
+        if event.is_error:
+            self._errors[event.status >= 500].append(event)
+        is_own = request.target is None and f"/{ASSETS_AT}" in request.path and not event.is_error
         target, method = OWN_FILES if is_own else request.target or "", request.method
         if method not in METHODS:
             method = OTHER

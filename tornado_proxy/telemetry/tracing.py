@@ -18,7 +18,7 @@ from opentelemetry.trace import SpanKind, Status, StatusCode, set_span_in_contex
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from tornado_proxy.config.server import Tracing
-from tornado_proxy.telemetry.events import Bus, ErrorServed, S3Called, Served
+from tornado_proxy.telemetry.events import Bus, S3Called, Served
 
 _NANOSECONDS = 1_000_000_000
 
@@ -42,7 +42,7 @@ class RequestTracer:
     def listen(self, bus: Bus) -> None:
         """Makes spans of the events of a bus."""
         bus.add(self._note, S3Called)
-        bus.add(self._trace, Served, ErrorServed)
+        bus.add(self._trace, Served)
 
     def close(self) -> None:
         """Sends the last spans; may take some seconds."""
@@ -51,7 +51,7 @@ class RequestTracer:
     def _note(self, event: S3Called) -> None:
         _calls.set((*_calls.get(), (event, time.time_ns())))
 
-    def _trace(self, event: Served | ErrorServed) -> None:
+    def _trace(self, event: Served) -> None:
         request, calls = event.request, _calls.get()
         _calls.set(())
         start = int(request.at * _NANOSECONDS)

@@ -28,7 +28,7 @@ from tornado_proxy.semantics.fields import Headers
 from tornado_proxy.semantics.request import WRITING, Origin, Request, RequestPath, StatusError, client_at
 from tornado_proxy.storage.errors import Busy
 from tornado_proxy.storage.store import USE, BucketUse
-from tornado_proxy.telemetry.events import ErrorServed, Event, Failed, ObjectUsed, RequestRecord, Served
+from tornado_proxy.telemetry.events import Event, Failed, ObjectUsed, RequestRecord, Served
 from tornado_proxy.web import limits
 from tornado_proxy.web.answer import (
     Answer,
@@ -185,17 +185,14 @@ class Handler(RequestHandler):
         counts = self._sent, received, time.perf_counter() - self._started_at
         if self.used is not None and self._fault is None and self._broken is None:
             self.application.emit(self.used)
-        event: Served | ErrorServed
-        if self._fault is None:
-            event = Served(
-                self._record(), self.get_status(), *counts, self._broken is None, self._broken, self._first_byte
-            )
-        else:
-            status = self.get_status() if is_begun else self._fault.status
-            event = ErrorServed(self._record(), status, *counts, self._fault.reason, self._first_byte)
+        is_error = self._fault is not None
+        status = self.get_status() if self._fault is None or is_begun else self._fault.status
+        reason = self._fault.reason if self._fault else self._broken
+        is_complete = is_error or self._broken is None
+        answered = self._record(), status, *counts, is_complete, reason, self._first_byte, is_error
         if self.given is not HEALTHY:
             # Balancers that ask each second would fill the log and flatter the metrics.
-            self.application.emit(event)
+            self.application.emit(Served(*answered))
         self.application.in_flight -= 1
         self.generation.__exit__()
 
