@@ -63,13 +63,14 @@ class _Handler(RequestHandler):
         self,
         administration: Administration,
         pages: StatusPages,
-        call: Callable[[Administration], Awaitable[Any]] = methodcaller("status"),
+        call: Callable[[Administration], Any] = methodcaller("status"),
     ) -> None:
         self.administration, self.pages, self.call = administration, pages, call
 
     def prepare(self) -> None:
         # A web page can make its own host name resolve to this address (DNS rebinding).
-        if _is_loopback(self.request.remote_ip) and not self.is_named:
+        peer = self.request.remote_ip or ""
+        if _is_address(peer) and ip_address(peer_address(peer)).is_loopback and not self.is_named:
             name = self.request.host_name
             self.say(421, f"this listener is not called `{name}`: ask for its address, or `localhost`")
 
@@ -116,10 +117,6 @@ def _is_address(name: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _is_loopback(name: str | None) -> bool:
-    return name is not None and _is_address(name) and ip_address(peer_address(name)).is_loopback
 
 
 class _Root(_Handler):
@@ -195,16 +192,6 @@ class _Asset(_Handler):
         self.finish(asset.body)
 
 
-class _Healthy(_Handler):
-    def get(self) -> None:
-        self.say(200, "healthy")
-
-
-class _Ready(_Handler):
-    def get(self) -> None:
-        self.say(*((200, "ready") if self.administration.is_ready() else (503, "not ready")))
-
-
 class _Command(_Handler):
     """A page that changes something: it accepts POST only, and not from a browser."""
 
@@ -261,41 +248,40 @@ class _Reload(_Command):
         self.finish(dict(report))
 
 
-class _JsonPage(_Handler):
+class _Answer(_Handler):
+    """A page for programs, whose content `call` returns, if need be with its status: JSON, a text, or metrics."""
+
     async def get(self) -> None:
-        self.finish(await self.call(self.administration))
+        content = self.call(self.administration)
+        status, body = content if isinstance(content, tuple) else (200, await content)
+        if isinstance(body, str):
+            self.say(status, body)
+            return
+        self.set_status(status)
+        if isinstance(body, bytes):
+            self.set_header("Content-Type", CONTENT_TYPE_LATEST)
+        self.finish(body)
 
 
-class _Metrics(_Handler):
-    async def get(self) -> None:
-        metrics = await self.administration.metrics()
-        self.set_header("Content-Type", CONTENT_TYPE_LATEST)
-        self.finish(metrics)
-
-
-class _Health(_Handler):
-    """Answers whether requests are being served, in the form of s3-proxy."""
-
-    def get(self) -> None:
-        is_ready = self.administration.is_ready()
-        self.set_status(200 if is_ready else 503)
-        self.finish({"status": "UP" if is_ready else "DOWN"})
+def _readiness(yes: str | dict[str, str], no: str | dict[str, str]) -> dict[str, Any]:
+    """Returns the options of a page that says whether requests are answered."""
+    return {"call": lambda administration: (200, yes) if administration.is_ready() else (503, no)}
 
 
 _HANDLERS: Mapping[str, tuple[type[_Handler], dict[str, Any]]] = {
     "/-/": (_Overview, {}),
     "/-/draft": (_Draft, {}),
-    "/-/healthy": (_Healthy, {}),
-    "/-/ready": (_Ready, {}),
+    "/-/healthy": (_Answer, {"call": lambda _: (200, "healthy")}),
+    "/-/ready": (_Answer, _readiness("ready", "not ready")),
     "/-/reload": (_Reload, {}),
-    "/-/requests": (_JsonPage, {"call": methodcaller("requests")}),
+    "/-/requests": (_Answer, {"call": methodcaller("requests")}),
     "/-/purge": (_Purge, {}),
     "/-/log-level": (_LogLevel, {}),
-    "/-/status": (_JsonPage, {"call": methodcaller("status")}),
-    "/-/rewrites": (_JsonPage, {"call": methodcaller("rewrites")}),
-    "/metrics": (_Metrics, {}),
-    "/health": (_Health, {}),
-    "/config": (_JsonPage, {"call": methodcaller("configuration")}),
+    "/-/status": (_Answer, {"call": methodcaller("status")}),
+    "/-/rewrites": (_Answer, {"call": methodcaller("rewrites")}),
+    "/metrics": (_Answer, {"call": methodcaller("metrics")}),
+    "/health": (_Answer, _readiness({"status": "UP"}, {"status": "DOWN"})),  # as s3-proxy answers
+    "/config": (_Answer, {"call": methodcaller("configuration")}),
 }
 PATHS = tuple(_HANDLERS)
 

@@ -189,7 +189,9 @@ class DraftPage(msgspec.Struct, frozen=True):
 def draft_page(configuration: Configuration, path: str) -> DraftPage:
     """Returns the page with the file of a path as it is in force, or else with the first file."""
     folder = f"{configuration.settings.directory}/"
-    targets = _targets(configuration)
+    targets: dict[str, dict[str, None]] = {}
+    for document in configuration.rules.documents if configuration.rules else ():
+        targets[document.source.name] = dict.fromkeys(block.name.value for block in document.blocks)
     sources = {each.name: each for each in configuration.snapshot.rules.files}
     files = tuple(DraftFile(name, name.removeprefix(folder), tuple(targets.get(name, ()))) for name in sources)
     chosen = next((each for each in files if each.path == path), next(iter(files), None))
@@ -202,14 +204,6 @@ def draft_page(configuration: Configuration, path: str) -> DraftPage:
 
 
 _TOO_LARGE = f"The file is larger than {LARGEST_DRAFT // 1024} KiB: `tornado-proxy diff` compares such files."
-
-
-def _targets(configuration: Configuration) -> dict[str, dict[str, None]]:
-    targets: dict[str, dict[str, None]] = {}
-    for document in configuration.rules.documents if configuration.rules else ():
-        for block in document.blocks:
-            targets.setdefault(document.source.name, {})[block.name.value] = None
-    return targets
 
 
 def drafted(

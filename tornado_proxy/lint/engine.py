@@ -266,17 +266,14 @@ def fix_all(files: Sequence[RuleFile], look: Look, allowed: Collection[Safety]) 
     fixed = Fixed(tuple(files), look(files))
     names = {file.name for file in files}
     for _ in range(ROUNDS_OF_FIXES):
-        fixes = apart(_within(names, applicable(fixed.report.diagnostics, allowed)))
+        offered = applicable(fixed.report.diagnostics, allowed)
+        # The lists of rules that were read from standard input are not among the files.
+        fixes = apart(fix for fix in offered if all(edit.span.source.name in names for edit in fix.edits))
         better = _after(fixed, fixes, look) or _after(fixed, _bearable(fixed, fixes, look), look)
         if better is None or better.count == fixed.count:
             break
         fixed = better
     return fixed
-
-
-def _within(names: Collection[str], fixes: Iterable[Fix]) -> Iterator[Fix]:
-    """Yields the fixes of some files; the lists of rules that were read from standard input are not among them."""
-    return (fix for fix in fixes if all(edit.span.source.name in names for edit in fix.edits))
 
 
 def _after(fixed: Fixed, fixes: Sequence[Fix], look: Look) -> Fixed | None:

@@ -166,12 +166,6 @@ def column(line: model.ListedAddress, number: int) -> Span:
     return line.span.part(*columns[number].span())
 
 
-class Listed(NamedTuple):
-    """Lists before a rewrite have every key that it matches; `by` is one of their lines."""
-
-    by: model.ListedAddress
-
-
 class Hop(NamedTuple):
     """An address that rules redirect or call gone, and the key that is asked for then; None if that is elsewhere."""
 
@@ -209,8 +203,11 @@ class TargetRules(msgspec.Struct, frozen=True, dict=True):  # for the cached pro
         return [language(rewrite.pattern.text) for rewrite in self.rewrites]
 
     @cached_property
-    def reaches(self) -> Sequence[Reach | Listed]:
-        """The proof for each rewrite: a key that reaches it, what covers it, or that no key matches."""
+    def reaches(self) -> Sequence[Reach | model.ListedAddress]:
+        """The proof for each rewrite: a key that reaches it, what covers it, or that no key matches.
+
+        Where lists before a rewrite have every key that it matches, it is one of their lines.
+        """
 
         def first(key: str) -> int | None:
             match = self.rule_set.first_match.find(key)
@@ -220,7 +217,7 @@ class TargetRules(msgspec.Struct, frozen=True, dict=True):  # for the cached pro
         reaches = reachability(self.languages, first, budget)
         return [self._beside_lists(*each, budget) for each in enumerate(reaches)] if self.rule_set.lists else reaches
 
-    def _beside_lists(self, index: int, reach: Reach, budget: Budget) -> Reach | Listed:
+    def _beside_lists(self, index: int, reach: Reach, budget: Budget) -> Reach | model.ListedAddress:
         """Returns the proof for a rewrite where lists may take the keys of the sources' proof."""
         covered = reach if isinstance(reach, Covered) else None
         listed: list[str] = []
@@ -238,7 +235,7 @@ class TargetRules(msgspec.Struct, frozen=True, dict=True):  # for the cached pro
             others = language(f"^(?:{'|'.join(listed)})$")
             reach = difference(self.languages[index], others, budget.portion())
             if isinstance(reach, NoKey):
-                return Listed(line)
+                return line
         return covered or reach
 
     @cached_property
@@ -289,7 +286,7 @@ class TargetRules(msgspec.Struct, frozen=True, dict=True):  # for the cached pro
     def is_dead(self, one: model.Counted) -> bool:
         """Whether it is certain that no key reaches a rewrite or a list."""
         if isinstance(one, model.Rewrite):
-            return isinstance(self.reaches[self._indices[one.number]], Covered | NoKey | Listed)
+            return isinstance(self.reaches[self._indices[one.number]], Covered | NoKey | model.ListedAddress)
         return self.known_key(one) is None
 
     @cached_property

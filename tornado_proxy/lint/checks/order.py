@@ -12,7 +12,7 @@ from tornado_proxy.lint import check as findings
 from tornado_proxy.lint.check import Category, LintFinding, check, listed, named, offer, shown
 from tornado_proxy.lint.limits import EARLIER_SHOWN, EFFECT_STEPS, ORDER_STEPS, OVERLAP_STEPS
 from tornado_proxy.lint.shapes import ends_anchored, open_start, starts_anchored, takes_anything
-from tornado_proxy.lint.subject import Listed, Subject, TargetRules, identity, place_of, place_of_result
+from tornado_proxy.lint.subject import Subject, TargetRules, identity, place_of, place_of_result
 from tornado_proxy.rules.diagnostic import Note, Safety, Severity
 from tornado_proxy.rules.model import ListedAddress, Rewrite, Rewritten, Rule
 from tornado_proxy.rules.recovery import undelimited
@@ -255,9 +255,9 @@ def unreachable_rewrite(subject: Subject) -> Iterator[LintFinding]:
             is_first = text not in seen
             seen.add(text)
             rewrite = target.rewrites[index].statement
-            if isinstance(reach, Listed):
-                message = f"no key reaches this rewrite: the list {named(reach.by)} has every key that it matches"
-                note = Note("its line is here", reach.by.span)
+            if isinstance(reach, ListedAddress):
+                message = f"no key reaches this rewrite: the list {named(reach)} has every key that it matches"
+                note = Note("its line is here", reach.span)
                 yield LintFinding(message, rewrite.source.span, "delete it, or the lines of the list", (note,))
             if not (isinstance(reach, proofs.Covered) and is_first):
                 continue

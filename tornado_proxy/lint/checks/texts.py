@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator
 from itertools import groupby, pairwise
-from typing import NamedTuple
 from urllib.parse import unquote
 
 from gotemplate.regexp import syntax
 from gotemplate.regexp.automaton import guess
-from gotemplate.regexp.matching import Pattern, group_number
+from gotemplate.regexp.matching import Pattern, Reference, group_number
 from gotemplate.regexp.proofs import NoKey
 from tornado_proxy.lint.check import Category, LintFinding, check, inserted, listed, offer, reworded, shown
 from tornado_proxy.lint.shapes import bare, edge_part, open_end, open_start
@@ -133,22 +132,14 @@ _REFERENCES = {
 """The forms in which each dialect refers to a group: by its number, and by its name."""
 
 
-class Slip(NamedTuple):
-    """A text that was meant as a reference to a group, and its place in the template (code points)."""
-
-    group: str
-    start: int
-    end: int
-
-
-def slips(rewrite: Rewrite) -> Iterator[Slip]:
-    """Yields texts that look like references but are not; ambiguous ones only if the group exists."""
+def slips(rewrite: Rewrite) -> Iterator[Reference]:
+    """Yields texts that were meant as references to groups but are not; ambiguous ones only if the group exists."""
     expression = _IN_PLAIN if rewrite.dialect is Dialect.PLAIN else _IN_OTHERS
     for reference in expression.finditer(rewrite.template.text):
         if reference.lastindex is not None:
             group = _NAMED.get(reference[reference.lastindex], reference[reference.lastindex])
             if reference.lastgroup is None or has_group(rewrite.pattern, group):
-                yield Slip(group, *reference.span())
+                yield group, *reference.span()
 
 
 def reference(group: str, dialect: Dialect) -> str:
@@ -165,13 +156,13 @@ def unknown_group(subject: Subject) -> Iterator[LintFinding]:
         for name, start, end in rewrite.template.group_references:
             if not has_group(rewrite.pattern, name):
                 yield _unknown(rewrite, name, start, end)
-        for slip in slips(rewrite):
-            written = rewrite.template.text[slip.start : slip.end]
+        for name, start, end in slips(rewrite):
+            written = rewrite.template.text[start:end]
             message = f"`{written}` is text here, not a reference to a group"
-            exists = has_group(rewrite.pattern, slip.group)
-            meant = reference(slip.group, rewrite.dialect) if exists else ""
+            exists = has_group(rewrite.pattern, name)
+            meant = reference(name, rewrite.dialect) if exists else ""
             advice = f"write `{meant}`" if exists else _groups_of(rewrite.pattern)
-            finding = _misreference(rewrite, (slip.start, slip.end), message, advice, meant)
+            finding = _misreference(rewrite, (start, end), message, advice, meant)
             if finding.span not in reported:  # as a bad escape
                 yield finding
 
