@@ -8,10 +8,11 @@ misspelt `password`. A text that is not YAML is hidden completely.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
+from itertools import chain
 from pathlib import Path
-from typing import assert_never
 
 import msgspec
 
@@ -113,14 +114,16 @@ def redacted(source: SourceFile, composed: document.Composed) -> SourceFile:
     """The copy of a source file that may be shown."""
     if not composed.whole:
         return SourceFile(source.name, _masked(source.text, [(0, len(source.text))]))
-    redactor = _Redactor()
-    for number, root in enumerate(composed.documents):
-        if number:
-            redactor.hide(root)
-        else:
-            redactor.section(Settings, root)
-    comments = (comment.span() for comment in _COMMENT.finditer(_masked(source.text, redactor.scalars)))
-    return SourceFile(source.name, _masked(source.text, (*redactor.hidden, *comments)))
+    scalars = [each for root in composed.documents for each in _scalars(root)]
+    plain = (each for root in composed.documents[:1] for each in _plain(OptionType(Settings), root))
+    # An alias may stand where its text is plain, and where it is a secret.
+    hidden = Counter(scalars) - Counter(each for each in plain if not _TELLS.search(each.text))
+    comments = _COMMENT.finditer(_masked(source.text, map(_place, scalars)))
+    return SourceFile(source.name, _masked(source.text, (*map(_place, hidden), *(each.span() for each in comments))))
+
+
+def _place(node: document.Node) -> _Range:
+    return node.start, node.end
 
 
 def _masked(text: str, ranges: Iterable[_Range]) -> str:
@@ -140,82 +143,51 @@ def _is_guarded(section: type[SettingsSection], group: OptionGroup | None) -> bo
     return section is Reference or any(isinstance(each, Option) and each.type.is_secret for each in members)
 
 
-class _Redactor:
-    """Walks over documents along the options and collects what must not be shown."""
+def _scalars(node: document.Node) -> Iterator[document.ScalarNode]:
+    if isinstance(node, document.ScalarNode):
+        yield node
+        return
+    inner = node.items if isinstance(node, document.SequenceNode) else chain.from_iterable(node.entries)
+    for each in inner:
+        yield from _scalars(each)
 
-    def __init__(self) -> None:
-        self.scalars: list[_Range] = []
-        self.hidden: list[_Range] = []
 
-    def hide(self, node: document.Node) -> None:
-        """Hides all scalars at a node and below."""
-        match node:
-            case document.ScalarNode():
-                self._scalar(node, hidden=True)
-            case document.SequenceNode():
-                for item in node.items:
-                    self.hide(item)
-            case document.MappingNode():
-                for entry in node.entries:
-                    self.hide(entry.key)
-                    self.hide(entry.value)
-            case _:
-                assert_never(node)
-
-    def section(self, section: type[SettingsSection], node: document.Node, group: OptionGroup | None = None) -> None:
-        """Hides possible secrets in a section, or in a group of its options."""
-        if not isinstance(node, document.MappingNode):
-            self._value_of(node, may_hold_secrets=holds_secrets(section))
-            return
+def _plain(kind: OptionType, node: document.Node, group: OptionGroup | None = None) -> Iterator[document.ScalarNode]:
+    """Yields the scalars of an option, or of a group of a section, that cannot be secrets."""
+    section = kind.section
+    if isinstance(node, document.MappingNode) and section:
         for entry in node.entries:
-            for source in document.merged(entry):
-                self.section(section, source, group)
-            if not document.merged(entry):
-                self._entry(section, entry, group)
+            sources = document.merged(entry)
+            yield from _scalars(entry.key) if sources else _plain_entry(section, entry, group)
+            for source in sources:
+                yield from _plain(kind, source, group)
+    elif isinstance(node, document.MappingNode) and kind.is_mapping:
+        for key, value in node.entries:
+            yield from _plain(OptionType(str), key)
+            yield from _plain(kind.item, value)
+    elif isinstance(node, document.SequenceNode) and kind.is_list and not kind.is_mapping:
+        for item in node.items:
+            yield from _plain(kind.item, item)
+    elif isinstance(node, document.ScalarNode):
+        may_hold_secrets = holds_secrets(section) if section else kind.is_list and kind.item.section
+        yield from () if may_hold_secrets else (node,)
 
-    def _entry(self, section: type[SettingsSection], entry: document.MappingEntry, group: OptionGroup | None) -> None:
-        key, value = entry
-        members, guarded = members_of(section, group), _is_guarded(section, group)
-        name = key.text if isinstance(key, document.ScalarNode) else ""
-        if isinstance(key, document.ScalarNode):
-            # Somebody may write `{ann: hunter2}` for a name and a password.
-            self._scalar(key, hidden=guarded and name not in members and not did_you_mean(name, members))
-        else:
-            self.hide(key)
-        if (member := members.get(name)) is None:
-            self.hide(value)
-        elif isinstance(member, OptionGroup):
-            self.section(section, value, member)
-        elif section is Reference:
-            pattern = _NAMES.get(name)
-            is_name = pattern and isinstance(value, document.ScalarNode) and pattern.fullmatch(value.text)
-            self._value_of(value, may_hold_secrets=not is_name)
-        elif guarded and isinstance(value, document.ScalarNode) and ":" in value.text:  # as in `user: ann:hunter2`
-            self.hide(value)
-        else:
-            self._value(member.type, value)
 
-    def _value(self, kind: OptionType, node: document.Node) -> None:
-        if kind.section:
-            self.section(kind.section, node)
-        elif kind.is_mapping and isinstance(node, document.MappingNode):
-            for key, value in node.entries:
-                self._value_of(key, may_hold_secrets=False)
-                self._value(kind.item, value)
-        elif kind.is_list and isinstance(node, document.SequenceNode):
-            for item in node.items:
-                self._value(kind.item, item)
-        else:
-            self._value_of(node, may_hold_secrets=bool(kind.is_list and kind.item.section))
-
-    def _value_of(self, node: document.Node, *, may_hold_secrets: bool) -> None:
-        """Shows a scalar if it cannot be a secret; hides any other node."""
-        if isinstance(node, document.ScalarNode) and not may_hold_secrets:
-            self._scalar(node, hidden=False)
-        else:
-            self.hide(node)
-
-    def _scalar(self, node: document.ScalarNode, *, hidden: bool) -> None:
-        self.scalars.append((node.start, node.end))
-        if hidden or _TELLS.search(node.text):
-            self.hidden.append((node.start, node.end))
+def _plain_entry(
+    section: type[SettingsSection], entry: document.MappingEntry, group: OptionGroup | None
+) -> Iterator[document.ScalarNode]:
+    key, value = entry
+    members, guarded = members_of(section, group), _is_guarded(section, group)
+    name = key.text if isinstance(key, document.ScalarNode) else ""
+    # Somebody may write `{ann: hunter2}` for a name and a password.
+    if isinstance(key, document.ScalarNode) and (not guarded or name in members or did_you_mean(name, members)):
+        yield key
+    member = members.get(name)
+    if isinstance(member, OptionGroup):
+        yield from _plain(OptionType(section), value, member)
+    elif member and section is Reference:
+        if name in _NAMES and isinstance(value, document.ScalarNode) and _NAMES[name].fullmatch(value.text):
+            yield value
+    # As in `user: ann:hunter2`.
+    elif member and not (guarded and isinstance(value, document.ScalarNode) and ":" in value.text):
+        yield from _plain(member.type, value)
