@@ -282,7 +282,9 @@ class Reloader:
             case Step.TRY:
                 return await self._tried(reading, in_force)
 
-    async def _tried(self, reading: Snapshot, in_force: Configuration) -> ReloadReport | Refusal:
+    async def _tried(
+        self, reading: Snapshot, in_force: Configuration, outcome: ReloadOutcome = ReloadOutcome.LOADED
+    ) -> ReloadReport | Refusal:
         configuration = await in_background(compile_snapshot, reading, in_force)
         configuration = tolerant_of_dates(configuration, in_force.settings, time.time())
         if any(rules.tests for rules in configuration.rule_sets.values()):
@@ -292,7 +294,7 @@ class Reloader:
         diagnostics = configuration.diagnostics
         if configuration.usable:
             try:
-                return await self._activated(ReloadOutcome.LOADED, configuration)
+                return await self._activated(outcome, configuration)
             except Unbuildable as error:
                 diagnostics = (*diagnostics, *error.diagnostics)
         free_in_turns([*configuration.pieces()])
@@ -306,21 +308,16 @@ class Reloader:
             of, snapshot = await self._renewing(lambda: (in_force.snapshot, self._renew(in_force.snapshot)))
             if of is not in_force.snapshot or snapshot.is_as(of):
                 return ()
-            configuration = await in_background(compile_snapshot, snapshot, in_force)
-            configuration = tolerant_of_dates(configuration, in_force.settings, time.time())
-            if not configuration.usable:
-                return _of_secrets(errors(configuration.diagnostics))
-            # The rules are those whose tests ran.
-            diagnostics = (*configuration.diagnostics, *in_force.failing_tests)
-            configuration = replace(configuration, diagnostics=diagnostics)
-            self._tell(await self._activated(ReloadOutcome.RENEWED, configuration))
+            result = await self._tried(snapshot, in_force, ReloadOutcome.RENEWED)
         except TimeoutError:
             return (_HANGS,)
-        except Unbuildable as error:
-            return _of_secrets(error.diagnostics)
         except Exception as error:  # noqa: BLE001 - as in `reload`
             _LOG.exception("secrets could not be renewed")
             return (_defect(error),)
+        if isinstance(result, Refusal):
+            kept = "what is in force keeps its secrets and certificates"
+            return tuple(replace(each, message=f"{kept}: {each.message}") for each in errors(result.reasons))
+        self._tell(result)
         return ()
 
     async def _activated(self, outcome: ReloadOutcome, configuration: Configuration) -> ReloadReport:
@@ -355,14 +352,6 @@ class _Blocking:
 def _defect(error: Exception) -> Diagnostic:
     text = f"the reload failed with `{type(error).__name__}: {error}`; the log has the traceback"
     return Diagnostic("defect", text)
-
-
-def _of_secrets(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
-    """Returns why what is in force keeps its old secrets."""
-    return tuple(
-        replace(each, message=f"what is in force keeps its secrets and certificates: {each.message}")
-        for each in diagnostics
-    )
 
 
 def _news(in_force: Iterable[Diagnostic], diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
