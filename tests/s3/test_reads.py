@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from tornado_proxy.s3.answers import ListAnswer, ObjectHead
-from tornado_proxy.s3.reads import Reader, page
+from tornado_proxy.s3.reads import Deadlines, Reader, page
 from tornado_proxy.s3.resumable import ReadLimits, read_memory
 from tornado_proxy.semantics.conditions import ByteRange, Conditions
 from tornado_proxy.storage.errors import (
@@ -223,6 +223,33 @@ async def test_a_call_that_takes_too_long_ends():
     with pytest.raises(TimedOut, match=r"S3 did not answer within 0\.05 s"):
         await reader._within(_slow(60))
     assert await reader.head("a", Conditions()) == INFO
+
+
+async def test_each_call_has_its_own_time():
+    """A call that keeps its time returns, even if another exceeds its own; one that is cancelled is not late."""
+    deadlines = Deadlines(0.4)
+    late, cancelled = (asyncio.ensure_future(deadlines.bound(_slow(60))) for _ in range(2))
+    await asyncio.sleep(0.3)
+    cancelled.cancel()
+    assert await deadlines.bound(_slow(0.3)) == "answered"
+    with pytest.raises(TimedOut):
+        await late
+    with pytest.raises(asyncio.CancelledError):
+        await cancelled
+
+
+async def test_a_call_can_be_cancelled_as_it_times_out():
+    """A call that is cancelled while its time ends raises `CancelledError`."""
+
+    async def cancelled() -> None:
+        try:
+            await asyncio.sleep(60)
+        finally:
+            call.cancel()
+
+    call = asyncio.ensure_future(Deadlines(0.05).bound(cancelled()))
+    with pytest.raises(asyncio.CancelledError):
+        await call
 
 
 def listing(*keys: str, directories: tuple[str, ...] = (), truncated: bool = False) -> ListAnswer:

@@ -74,6 +74,8 @@ MOST_LIST_ANSWERS = 10
 """Answers of S3 for one page of a listing."""
 BUCKET_SEEN_FOR = 60.0
 """Seconds for which a bucket that answered is known to exist."""
+LATE_BY = 1 / 8
+"""Of its time, by which a call may exceed it at most: as often is looked for calls that take too long."""
 
 HELD_FOR_SLOW = 128 * 1024
 """Bytes that a body takes at most while its client is slow: 64 KiB here, and as many on their way to the socket."""

@@ -25,6 +25,46 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
+class Deadlines:
+    """Limits the time of calls by one timer for all: time-outs of asyncio, one for each, take longer than signing."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._ends: dict[asyncio.Task[object], float] = {}  # of the running calls, the earliest first
+        self._expired: dict[asyncio.Task[object], int] = {}  # with the number of their earlier cancellations
+        self._timer: asyncio.TimerHandle | None = None
+
+    async def bound(self, call: Awaitable[T]) -> T:
+        """Returns the result of a call; raises `TimedOut` if it takes too long, even if S3 keeps sending."""
+        task = asyncio.current_task()
+        assert task is not None, "only a task can be cancelled"
+        self._ends[task] = time.monotonic() + self._seconds
+        if self._timer is None:
+            self._look_later()
+        try:
+            return await call
+        except asyncio.CancelledError as error:
+            if task in self._expired and task.uncancel() <= self._expired[task]:
+                raise errors.TimedOut(f"S3 did not answer within {self._seconds:g} s") from error
+            raise
+        finally:
+            self._ends.pop(task, None)
+            self._expired.pop(task, None)
+
+    def _look_later(self) -> None:
+        seconds = min(self._seconds * limits.LATE_BY, 1.0)
+        self._timer = asyncio.get_running_loop().call_later(seconds, self._look)
+
+    def _look(self) -> None:
+        self._timer = None
+        for task in [task for task, end in self._ends.items() if end <= time.monotonic()]:
+            del self._ends[task]
+            self._expired[task] = task.cancelling()
+            task.cancel()
+        if self._ends:
+            self._look_later()
+
+
 class Reader:
     """Opens, examines and lists the objects of a bucket.
 
@@ -46,7 +86,7 @@ class Reader:
         self._calls = calls
         self._limits = allowed
         self._notice = notice
-        self._timeout = timeout  # seconds
+        self._within = Deadlines(timeout).bound
         self._bucket_seen = -math.inf
 
     async def open(self, key: ObjectKey, conditions: Conditions, part: ByteRange | None = None) -> OpenedObject:
@@ -127,14 +167,6 @@ class Reader:
         except errors.StorageError:
             return
         self._bucket_seen = time.monotonic()
-
-    async def _within(self, call: Awaitable[T]) -> T:
-        """Returns the result of a call; raises `TimedOut` if it takes too long, even if S3 keeps sending."""
-        try:
-            async with asyncio.timeout(self._timeout):
-                return await call
-        except TimeoutError as error:
-            raise errors.TimedOut(f"S3 did not answer within {self._timeout:g} s") from error
 
     async def _get(self, request: ObjectRequest) -> OpenedObject:
         """Opens an object; raises `UpstreamError` if S3 sends another part than requested."""
