@@ -264,30 +264,27 @@ class TargetRules(msgspec.Struct, frozen=True, dict=True):  # for the cached pro
         """Whether the path of a directory is also tried without its slash."""
         return self.configured is not None and model.TRIED_PATH in self.configured.actions.get.try_files
 
-    def taker(self, key: str) -> int | None:
-        """Returns the index of the rewrite that takes a key; None if none does, or a list comes before it."""
-        match = self.rule_set.first_match.find(key)
-        if match is None or (self.rule_set.lists and self.rule_set.taker(key) is not self.rewrites[match[0]]):
-            return None
-        return match[0]
+    def source(self, rewrite: model.Rewrite) -> Language:
+        """Returns the set of keys that the source of a rewrite matches."""
+        return self.languages[self._indices[rewrite.number]]
 
-    def example(self, index: int) -> str | None:
-        """Returns a key that reaches a rewrite; None if none was found."""
-        reach = self.reaches[index]
-        return reach.key if isinstance(reach, Example) else None
+    def reach(self, rewrite: model.Rewrite) -> Reach | model.ListedAddress:
+        """Returns the proof for a rewrite."""
+        return self.reaches[self._indices[rewrite.number]]
 
-    def known_key(self, of: model.Counted) -> str | None:
+    def example(self, of: model.Counted) -> str | None:
         """Returns a key that reaches a rewrite or a list; None if none was found."""
         if isinstance(of, model.Rewrite):
-            return self.example(self._indices[of.number])
+            reach = self.reach(of)
+            return reach.key if isinstance(reach, Example) else None
         takers = ((address, self.rule_set.taker(address)) for address, _ in of)
         return next((address for address, taker in takers if taker and taker.number == of.number), None)
 
     def is_dead(self, one: model.Counted) -> bool:
         """Whether it is certain that no key reaches a rewrite or a list."""
         if isinstance(one, model.Rewrite):
-            return isinstance(self.reaches[self._indices[one.number]], Covered | NoKey | model.ListedAddress)
-        return self.known_key(one) is None
+            return isinstance(self.reach(one), Covered | NoKey | model.ListedAddress)
+        return self.example(one) is None
 
     @cached_property
     def _indices(self) -> Mapping[int, int]:
@@ -367,14 +364,14 @@ class Subject:
         return (each for target in self.targets for each in target.rule_set.lists)
 
     @property
-    def rewrites(self) -> Iterator[tuple[model.Rewrite, TargetRules, int]]:
-        """The rewrites of all kinds without a mistake, each with its target and its index there."""
-        return ((each, target, index) for target in self.targets for index, each in enumerate(target.rewrites))
+    def rewrites(self) -> Iterator[tuple[model.Rewrite, TargetRules]]:
+        """The rewrites of all kinds without a mistake, each with its target."""
+        return ((each, target) for target in self.targets for each in target.rewrites)
 
     @property
     def sources(self) -> Iterator[tuple[model.Rewrite, Node]]:
         """The rewrites whose sources have a tree, each with it."""
-        trees = ((rewrite, target.languages[index].tree) for rewrite, target, index in self.rewrites)
+        trees = ((rewrite, target.source(rewrite).tree) for rewrite, target in self.rewrites)
         return ((rewrite, tree) for rewrite, tree in trees if tree is not None)
 
     @property

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from gotemplate.regexp.automaton import Budget, Exhausted, language
 from gotemplate.regexp.proofs import Example, OverlapCandidates, overlap
-from gotemplate.regexp.syntax import Group, walk
+from gotemplate.regexp.syntax import Group, Node, walk
 from tornado_proxy.lint import check as findings
 from tornado_proxy.lint.check import Category, LintFinding, check, named, offer, shown
 from tornado_proxy.lint.limits import EARLIER_SHOWN, LOOP_STEPS, MOST_HOPS
@@ -86,9 +86,9 @@ def _trails(target: TargetRules) -> Iterator[_Trail]:
             trail = _trail(target, address)
             if trail.hops and identity(trail.hops[0].rule) == identity(line):
                 yield trail
-    for index, rewrite in enumerate(target.rewrites):
+    for rewrite in target.rewrites:
         if rewrite.kind is RuleKind.REDIRECT:
-            example, tests = target.example(index), target.tested.get(rewrite.number, ())
+            example, tests = target.example(rewrite), target.tested.get(rewrite.number, ())
             keys = dict.fromkeys((*([example] if example is not None else []), *(each.test.key for each in tests)))
             yield from (trail for key in keys if (trail := _trail(target, key)).hops)
 
@@ -110,9 +110,9 @@ def _trail(target: TargetRules, key: str) -> _Trail:
 
 def _shared(target: TargetRules) -> Iterator[str]:
     """Yields keys to which a redirect may lead, and which a redirect takes."""
-    moving = [index for index, each in enumerate(target.rewrites) if each.kind is RuleKind.REDIRECT]
-    sources = {target.rewrites[index].pattern.text: target.languages[index] for index in moving}
-    images = dict.fromkeys(text for index in moving if (text := _image(target, index)))
+    moving = [each for each in target.rewrites if each.kind is RuleKind.REDIRECT]
+    sources = {each.pattern.text: target.source(each) for each in moving}
+    images = dict.fromkeys(text for each in moving if (text := _image(each, target.source(each).tree)))
     languages = [*sources.values(), *map(language, images)]
     candidates, budget = OverlapCandidates(languages), Budget(LOOP_STEPS)
     moved = range(len(sources))
@@ -130,9 +130,8 @@ def _shared(target: TargetRules) -> Iterator[str]:
 _OPENING = re.compile(r"\((?:\?P?<\w+>)?")
 
 
-def _image(target: TargetRules, index: int) -> str | None:
+def _image(rewrite: Rewrite, tree: Node | None) -> str | None:
     """Returns a source of all keys to which a redirect may lead; None if its template is not that simple."""
-    rewrite, tree = target.rewrites[index], target.languages[index].tree
     template = rewrite.template
     if tree is None or not isinstance(template, PlainTemplate) or not template.holes:
         return None

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Mapping
 
 from gotemplate.regexp import proofs, syntax
 from gotemplate.regexp.automaton import Budget, Language, language
+from gotemplate.regexp.matching import FirstMatch
 from gotemplate.regexp.syntax import Assertion, Group, Node, Text
 from tornado_proxy.lint import check as findings
 from tornado_proxy.lint.check import Category, LintFinding, check, listed, named, offer, shown
@@ -27,36 +28,34 @@ def overlapping_rewrites(subject: Subject) -> Iterator[LintFinding]:
     """Two rewrites that match the same key, so their order decides."""
     for target in subject.comparable:
         for later, pairs in _doubtful(target).items():
-            first, key = named(target.rewrites[pairs[0].one]), shown(pairs[0].key)
+            first, key = named(pairs[0][0]), shown(pairs[0][1])
             come = f"and {len(pairs) - 1} more come first and take" if len(pairs) > 1 else "comes first and takes"
-            earlier = [(target.rewrites[pair.one], pair.key) for pair in pairs[:EARLIER_SHOWN]]
+            earlier = pairs[:EARLIER_SHOWN]
             notes = (Note(f"{named(one)} takes {shown(taken)}", one.statement.source.span) for one, taken in earlier)
             message = f"{first} {come} keys that this source also matches, such as {key}"
             advice = "if the order is meant, pin it with a test of that key; if not, narrow one of the two"
-            yield LintFinding(message, target.rewrites[later].statement.source.span, advice, tuple(notes))
+            yield LintFinding(message, later.statement.source.span, advice, tuple(notes))
 
 
-def _doubtful(target: TargetRules) -> Mapping[int, list[proofs.Overlap]]:
+def _doubtful(target: TargetRules) -> Mapping[Rewrite, list[tuple[Rewrite, str]]]:
     """Returns the pairs whose order may surprise, by the later rewrite."""
     budget = Budget(OVERLAP_STEPS)
-    doubtful: dict[int, list[proofs.Overlap]] = {}
-    anchored = [n for n, each in enumerate(target.languages) if each.tree is not None and not open_start(each.tree)]
-    patterns = [target.rewrites[number].pattern for number in anchored]
-    languages = [target.languages[number] for number in anchored]
+    doubtful: dict[Rewrite, list[tuple[Rewrite, str]]] = {}
+    trees = ((each, target.source(each).tree) for each in target.rewrites)
+    anchored = [each for each, tree in trees if tree is not None and not open_start(tree)]
+    languages = [target.source(each) for each in anchored]
     for first, second, key in proofs.overlaps(
-        languages, lambda index, key: patterns[index].search(key) is not None, budget
+        languages, lambda index, key: anchored[index].pattern.search(key) is not None, budget
     ):
-        pair = proofs.Overlap(anchored[first], anchored[second], key)
+        one, other = anchored[first], anchored[second]
         # An unreachable rewrite has a finding of its own, and a key that a third rewrite takes shows nothing.
-        shows = target.example(pair.other) is not None and target.taker(pair.key) == pair.one
-        tests = target.tested.get(target.rewrites[pair.one].number, ())
-        if {target.rewrites[pair.one].kind, target.rewrites[pair.other].kind} == {RuleKind.GONE}:
+        shows = target.example(other) is not None and target.rule_set.taker(key) is one
+        if {one.kind, other.kind} == {RuleKind.GONE}:
             continue  # whichever it is
-        if not shows or any(target.rewrites[pair.other].pattern.search(each.test.key) for each in tests):
+        if not shows or any(other.pattern.search(each.test.key) for each in target.tested.get(one.number, ())):
             continue  # a test pins the order
-        one, other = target.languages[pair.one], target.languages[pair.other]
-        if isinstance(proofs.difference(one, other, budget.portion()), proofs.Example):
-            doubtful.setdefault(pair.other, []).append(pair)
+        if isinstance(proofs.difference(languages[first], languages[second], budget.portion()), proofs.Example):
+            doubtful.setdefault(other, []).append((one, key))
     return doubtful
 
 
@@ -89,9 +88,9 @@ def _taken(target: TargetRules) -> Iterator[tuple[Rule, list[tuple[str, str]]]]:
     for each in target.rule_set.lists:
         if each.kind is RuleKind.REWRITE:
             yield from ((line, [(address, line.result_text)]) for address, line in each)
-    for index, rewrite in enumerate(target.rewrites):
+    for rewrite in target.rewrites:
         if rewrite.kind is RuleKind.REWRITE:
-            example, outcomes = target.example(index), target.tested.get(rewrite.number, ())
+            example, outcomes = target.example(rewrite), target.tested.get(rewrite.number, ())
             result = target.result(example) if example is not None else None
             taken = [(example, result)] if example is not None and result is not None else []
             tested = ((each.test.key, each.got.key) for each in outcomes if isinstance(each.got, Rewritten))
@@ -203,8 +202,8 @@ _KEYS = (
 def unmatchable_source(subject: Subject) -> Iterator[LintFinding]:
     """A source that no key can match."""
     budget = Budget(ORDER_STEPS)
-    for rewrite, target, index in subject.rewrites:
-        if not isinstance(target.reaches[index], proofs.NoKey):
+    for rewrite, target in subject.rewrites:
+        if not isinstance(target.reach(rewrite), proofs.NoKey):
             continue
         source = rewrite.statement.source
         meant, slashed = undelimited(source.value), f"^/{source.value[1:]}"
@@ -275,22 +274,19 @@ def unreachable_rewrite(subject: Subject) -> Iterator[LintFinding]:
 
 def _may_move(target: TargetRules, taker: int, index: int, budget: Budget) -> bool:
     """Returns whether keys would reach a rewrite above the one that takes all its keys, and that one still."""
-    moved_pattern, taking = target.rewrites[index].pattern, target.rewrites[taker].pattern
     if any(each.number < target.rewrites[taker].number for each in target.rule_set.lists):
         key = proofs.shortest_key(target.languages[index], budget.portion())
         if not isinstance(key, proofs.Example) or target.rule_set.taker(key.key) is not target.rewrites[taker]:
             return False  # lists, and what stands before, may have all of them
-    example = target.example(taker)
-    if example and not moved_pattern.search(example):
+    example = target.example(target.rewrites[taker])
+    if example and not target.rewrites[index].pattern.search(example):
         return True
+    order = [*range(taker), index, taker]
+    matches = FirstMatch([target.rewrites[each].pattern for each in order], known=target.rule_set.first_match)
 
     def first(key: str) -> int | None:
-        now = target.taker(key)
-        if now is not None and now < taker:
-            return now
-        if moved_pattern.search(key):
-            return taker
-        return taker + 1 if taking.search(key) else None
+        match = matches.find(key)
+        return match[0] if match else None
 
-    languages = [*target.languages[:taker], target.languages[index], target.languages[taker]]
+    languages = [target.languages[each] for each in order]
     return not isinstance(proofs.reach_of(languages, taker + 1, first, budget.portion()), proofs.Covered)

@@ -38,7 +38,7 @@ _FILE_NAME = re.compile(r"[^/]\.[A-Za-z0-9]{1,8}$")
 @check(Category.MISTAKES, Severity.ERROR)
 def refused_result(subject: Subject) -> Iterator[LintFinding]:
     """A template whose result is always refused."""
-    for rewrite, target, _ in subject.rewrites:
+    for rewrite, target in subject.rewrites:
         text = constant(rewrite) if rewrite.kind is RuleKind.REWRITE else None
         if text is None:  # of a redirect, the compiler refuses what is wrong up to the first hole; `gone` has no result
             reason = _certain_fault(rewrite)
@@ -63,8 +63,8 @@ def _certain_fault(rewrite: model.Rewrite) -> str | None:
 @check(Category.DOUBTS, Severity.WARNING)
 def relative_result(subject: Subject) -> Iterator[LintFinding]:
     """A template whose result has no leading slash."""
-    for rewrite, target, index in subject.rewrites:
-        beginning, tree = head(rewrite), target.languages[index].tree
+    for rewrite, target in subject.rewrites:
+        beginning, tree = head(rewrite), target.source(rewrite).tree
         if rewrite.kind is RuleKind.REDIRECT and is_address(beginning):
             continue
         if beginning and not beginning.startswith("/"):
@@ -114,8 +114,8 @@ def kind_change(subject: Subject) -> Iterator[LintFinding]:
     """A rewrite that turns a file into a directory, or a directory into a file."""
     for target in subject.targets:
         budget = Budget(KIND_STEPS)
-        for index, source in enumerate(target.languages):
-            rewrite = target.rewrites[index]
+        for rewrite in target.rewrites:
+            source = target.source(rewrite)
             ending = "" if is_address(head(rewrite)) else tail(rewrite)
             # A source with an open end has a finding of its own, and this one may go with it.
             if rewrite.kind is not RuleKind.REWRITE or source.tree is None or open_end(source.tree):
@@ -128,9 +128,9 @@ def kind_change(subject: Subject) -> Iterator[LintFinding]:
             before = "x" if isinstance(last, Text) and last.characters.endswith("/") else ""
             if not files and (is_of_files or not _FILE_NAME.search(before + ending)):
                 continue
-            key = _taken(target, index, budget, files=files)
+            key = _taken(target, rewrite, budget, files=files)
             # Where `tryFiles` tries the key without its slash, the rewrite may be meant for that.
-            if key is not None and not (target.tries_paths and target.taker(key.removesuffix("/")) == index):
+            if key is not None and not (target.tries_paths and target.rule_set.taker(key.removesuffix("/")) is rewrite):
                 result = target.result(key)
                 message = _changes(key, "another key" if result is None else shown(result))
                 advice, superfluous = _other_kind(target.configured, ending)
@@ -179,40 +179,40 @@ def _may_be_a_slash(last: Node | None) -> bool:
     return not isinstance(last, Text) or last.characters.endswith("/")
 
 
-def _taken(target: TargetRules, index: int, budget: Budget, *, files: bool) -> str | None:
+def _taken(target: TargetRules, rewrite: model.Rewrite, budget: Budget, *, files: bool) -> str | None:
     """Returns a key of a kind that a rewrite takes."""
-    example = target.example(index)
+    example, taker = target.example(rewrite), target.rule_set.taker
     for guessed in (example, f"{example}{'a' if files else '/'}") if example else ():
-        if guessed.endswith("/") is not files and target.taker(guessed) == index and not model.objection(guessed):
+        if guessed.endswith("/") is not files and taker(guessed) is rewrite and not model.objection(guessed):
             return guessed
     kind = _FILES if files else _DIRECTORIES
-    answer = overlap(target.languages[index], kind, budget.portion())
-    return answer.key if isinstance(answer, Example) and target.taker(answer.key) == index else None
+    answer = overlap(target.source(rewrite), kind, budget.portion())
+    return answer.key if isinstance(answer, Example) and taker(answer.key) is rewrite else None
 
 
 @check(Category.SECURITY, Severity.WARNING, needs_configuration=True)
 def missing_user(subject: Subject) -> Iterator[LintFinding]:
     """A template that reads the user, on a path that needs no sign-in."""
     budget = Budget(OPEN_PATH_STEPS)
-    for rewrite, target, index in subject.rewrites:
-        for request in islice(_refused(target, index, budget), 1):
+    for rewrite, target in subject.rewrites:
+        for request in islice(_refused(target, rewrite, budget), 1):
             fact = f"this reads the user, but {shown(request)} needs no sign-in"
             advice = "protect the path with a resource that names a provider, or ask `if user` first"
             message = f"{fact}: without a user it is refused with 403"
             yield LintFinding(message, rewrite.statement.template.span, advice)
 
 
-def _refused(target: TargetRules, index: int, budget: Budget) -> Iterator[str]:
+def _refused(target: TargetRules, rewrite: model.Rewrite, budget: Budget) -> Iterator[str]:
     """Yields requests that need no sign-in and fail without a user, as `GET /path`."""
     configured = target.configured
-    if configured is None or not target.rewrites[index].template.reads_user:
+    if configured is None or not rewrite.template.reads_user:
         return
     access = Access(configured.resources)
-    for mount, key in _candidates(target, configured, index, budget):
+    for mount, key in _candidates(target, configured, rewrite, budget):
         path = mount + key
         open_to = (m for m in configured.actions.methods if isinstance(access.guard(RequestPath(path), m), Anyone))
         for method in open_to:
-            if target.taker(key) != index:
+            if target.rule_set.taker(key) is not rewrite:
                 continue
             try:
                 request = Request(method, path=RequestPath(path))
@@ -222,11 +222,13 @@ def _refused(target: TargetRules, index: int, budget: Budget) -> Iterator[str]:
                     yield f"{method} {path}"
 
 
-def _candidates(target: TargetRules, configured: Target, index: int, budget: Budget) -> Iterator[tuple[str, str]]:
+def _candidates(
+    target: TargetRules, configured: Target, rewrite: model.Rewrite, budget: Budget
+) -> Iterator[tuple[str, str]]:
     """Yields mounts, without their last slash, and keys below them that the rewrite may take."""
-    keys = [target.example(index), *(test.key for test in target.rule_set.tests)]
+    keys = [target.example(rewrite), *(test.key for test in target.rule_set.tests)]
     open_globs = [resource.path for resource in configured.resources if resource.white_list]
-    text = target.rewrites[index].pattern.text
+    text = rewrite.pattern.text
     is_anchored = text.startswith("^") and "|" not in text
     for mount in (path.rstrip("/") for path in configured.mount.paths):
         yield from ((mount, key) for key in keys if key)
@@ -240,11 +242,11 @@ def _candidates(target: TargetRules, configured: Target, index: int, budget: Bud
 @check(Category.SECURITY, Severity.WARNING)
 def missing_value(subject: Subject) -> Iterator[LintFinding]:
     """A template that reads a header or a query parameter, and fails for clients that send none."""
-    for rewrite, target, index in subject.rewrites:
+    for rewrite, target in subject.rewrites:
         tests = target.tested.get(rewrite.number, ())
         if rewrite.dialect is Dialect.PLAIN or any(isinstance(each.got, model.ValueRequired) for each in tests):
             continue  # such a test says that it is meant
-        if (key := target.example(index)) is None:
+        if (key := target.example(rewrite)) is None:
             continue
         for user in (None, _MEMBER):
             try:
@@ -276,8 +278,8 @@ _NAMES = re.compile(r"(?i)(?:user\W{1,2}|get|given_?|family_?)name\b")
 @check(Category.SECURITY, Severity.WARNING)
 def unsafe_insertion(subject: Subject) -> Iterator[LintFinding]:
     """A template that inserts a client's value, which may span several segments of the key."""
-    for rewrite, target, index in subject.rewrites:
-        key = target.example(index) if rewrite.dialect in _ADVICE else None
+    for rewrite, target in subject.rewrites:
+        key = target.example(rewrite) if rewrite.dialect in _ADVICE else None
         if key is None:
             continue
         template, reported = rewrite.statement.template, set[str]()
@@ -360,7 +362,7 @@ def _unreached(each: model.Counted, advice: str = "") -> LintFinding:
 
 def _suggestion(target: TargetRules, of: model.Counted) -> str:
     """Returns a test that passes now, as help."""
-    key = target.known_key(of)
+    key = target.example(of)
     got = None if key is None else target.applied(key)
     if key is None or got is None:
         return "add a `test` of a key that it takes"

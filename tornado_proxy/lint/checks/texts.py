@@ -35,12 +35,12 @@ _ADVICE = {
 @check(Category.DOUBTS, Severity.WARNING)
 def unanchored_source(subject: Subject) -> Iterator[LintFinding]:
     """A source without anchors, which matches more keys than its author probably means."""
-    for rewrite, target, index in subject.rewrites:
-        tree = target.languages[index].tree
+    for rewrite, target in subject.rewrites:
+        tree = target.source(rewrite).tree
         if tree is None:
             continue
         start, end = ends = open_start(tree), open_end(tree)
-        if not (start or end) or isinstance(target.reaches[index], NoKey):
+        if not (start or end) or isinstance(target.reach(rewrite), NoKey):
             continue
         source, meant = rewrite.statement.source, undelimited(rewrite.pattern.text)
         if meant is not None:
@@ -152,7 +152,7 @@ def reference(group: str, dialect: Dialect) -> str:
 def unknown_group(subject: Subject) -> Iterator[LintFinding]:
     """A reference to a group that the source does not have."""
     reported = {each.span for each in subject.mistakes}
-    for rewrite, _, _ in subject.rewrites:
+    for rewrite, _ in subject.rewrites:
         for name, start, end in rewrite.template.group_references:
             if not has_group(rewrite.pattern, name):
                 yield _unknown(rewrite, name, start, end)
@@ -297,7 +297,7 @@ def query_in_rule(subject: Subject) -> Iterator[LintFinding]:
 @check(Category.MISTAKES, Severity.WARNING)
 def missing_dialect(subject: Subject) -> Iterator[LintFinding]:
     """A plain template that looks like one of another dialect."""
-    for rewrite, _, _ in subject.rewrites:
+    for rewrite, _ in subject.rewrites:
         hole = _HOLE.search(rewrite.template.text) if rewrite.dialect is Dialect.PLAIN else None
         if hole is None:
             continue
