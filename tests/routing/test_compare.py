@@ -27,6 +27,10 @@ from tornado_proxy.semantics.request import RequestPath, User
 ANN = BasicUser("ann", Secret("value", "x"))
 BEN = BasicUser("ben", Secret("value", "x"))
 METHODS = ("GET", "PUT")
+TRYING = Actions(get=GetAction(try_files=("$path", "$path.html")))
+READ_ONLY = Actions()
+ISOLATED = Actions(get=GetAction(user_isolation=True))
+SIGNED = Actions(get=GetAction(redirect_to_signed_url=True))
 
 
 def _staff(*users):
@@ -36,47 +40,6 @@ def _staff(*users):
 def _decided(site, line="GET /a"):
     method, path = line.split()
     return simulate(Mounts([site]), read_request(path, method), None)
-
-
-def _kind(old, new, line="GET /a"):
-    return difference(_decided(old, line), _decided(new, line))
-
-
-def test_the_same_rules_decide_alike(make_site):
-    assert _kind(make_site(("^/a$", "/b")), make_site(("^/a$", "/b"))) is Kind.SAME
-
-
-def test_another_key_is_a_difference(make_site):
-    assert _kind(make_site(("^/a$", "/b")), make_site()) is Kind.KEY
-
-
-def test_another_bucket_is_another_answer(make_site):
-    """The key alone does not tell."""
-    assert _kind(make_site(), make_site(bucket=Bucket("other"))) is Kind.ANSWER
-
-
-def test_how_a_bucket_is_called_changes_no_answer(make_site):
-    """Its address and its prefix do: another prefix is another key."""
-    site = make_site(bucket=Bucket("files"))
-    assert _kind(site, make_site(bucket=Bucket("files", read_timeout=1.0))) is Kind.SAME
-    assert _kind(site, make_site(bucket=Bucket("files", "v2/"))) is Kind.KEY
-
-
-def test_an_answer_without_the_bucket_is_the_same_of_another(make_site):
-    """A redirect to the slash of a mount, and a refusal."""
-    old, new = (make_site(mount="/m/", bucket=Bucket(name)) for name in ("files", "other"))
-    assert _kind(old, new, "GET /m") is Kind.SAME
-    assert _kind(old, new, "DELETE /m/") is Kind.SAME
-
-
-def test_a_target_that_is_gone_is_another_answer(make_site):
-    assert _kind(make_site(), make_site(mount="/m/")) is Kind.ANSWER
-    assert _kind(make_site(mount="/m/"), make_site(mount="/n/")) is Kind.SAME
-
-
-def test_another_form_of_answer_is_another_answer(make_site):
-    """A signed URL instead of the object."""
-    assert _kind(make_site(), make_site(actions=SIGNED)) is Kind.ANSWER
 
 
 def test_a_file_has_a_key_that_must_exist(make_site):
@@ -89,18 +52,46 @@ def test_a_file_has_a_key_that_must_exist(make_site):
     assert served_key(_decided(make_site(actions=TRYING))) is None
 
 
-def test_a_rewrite_that_fails_is_an_error(make_site):
-    """One that failed before is not."""
-    failing = make_site(("^/a$", "/../b"))
-    assert _kind(make_site(), failing) is Kind.ERROR
-    assert _kind(failing, failing) is Kind.SAME
-    assert _kind(failing, make_site()) is Kind.ANSWER
+def _sites(make_site, *options):
+    """The mounts of a site for each of these options."""
+    return [Mounts([_site(make_site, **each)]) for each in options]
 
 
-SIGNED = Actions(get=GetAction(redirect_to_signed_url=True))
-ISOLATED = Actions(get=GetAction(user_isolation=True))
-READ_ONLY = Actions()
-TRYING = Actions(get=GetAction(try_files=("$path", "$path.html")))
+def _site(make_site, rewrites=(), **options):
+    return make_site(*rewrites, **options)
+
+
+MOVED, FAILING = {"rewrites": (("^/a$", "/b"),)}, {"rewrites": (("^/a$", "/../b"),)}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "kind"),
+    [
+        (MOVED, MOVED, "GET /a", Kind.SAME),
+        (MOVED, {}, "GET /a", Kind.KEY),
+        # The key alone does not tell.
+        ({}, {"bucket": Bucket("other")}, "GET /a", Kind.ANSWER),
+        # How a bucket is called changes no answer, its prefix does.
+        ({"bucket": Bucket("files")}, {"bucket": Bucket("files", read_timeout=1.0)}, "GET /a", Kind.SAME),
+        ({"bucket": Bucket("files")}, {"bucket": Bucket("files", "v2/")}, "GET /a", Kind.KEY),
+        # A redirect to the slash of a mount, and a refusal, need no bucket.
+        *(
+            ({"mount": "/m/"}, {"mount": "/m/", "bucket": Bucket("x")}, each, Kind.SAME)
+            for each in ("GET /m", "DELETE /m/")
+        ),
+        ({}, {"mount": "/m/"}, "GET /a", Kind.ANSWER),
+        ({"mount": "/m/"}, {"mount": "/n/"}, "GET /a", Kind.SAME),
+        ({}, {"actions": SIGNED}, "GET /a", Kind.ANSWER),
+        ({}, FAILING, "GET /a", Kind.ERROR),
+        (FAILING, FAILING, "GET /a", Kind.SAME),
+        (FAILING, {}, "GET /a", Kind.ANSWER),
+    ],
+)
+def test_two_decisions_differ_by_what_a_client_sees(make_site, old, new, line, kind):
+    """By the key, by another answer, or by an error that was none before."""
+    method, path = line.split()
+    sides = [simulate(mounts, read_request(path, method), None) for mounts in _sites(make_site, old, new)]
+    assert difference(*sides) is kind
 
 
 @pytest.mark.parametrize(
@@ -123,11 +114,7 @@ TRYING = Actions(get=GetAction(try_files=("$path", "$path.html")))
 def test_the_reason_is_the_first_part_that_differs(make_site, old, new, line, expected):
     """The order is that of a decision: mount, method, access, rules, bucket, actions."""
     method, path = line.split()
-    sides = []
-    for options in (old, new):
-        rewrites = options.pop("rewrites", ())
-        mounts = Mounts([make_site(*rewrites, **options)])
-        sides.append(simulate(mounts, read_request(path, method), User("ann")))
+    sides = [simulate(mounts, read_request(path, method), User("ann")) for mounts in _sites(make_site, old, new)]
     assert reason(*sides) is expected
 
 

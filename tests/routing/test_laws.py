@@ -76,14 +76,6 @@ def test_every_key_that_a_client_can_name_is_reached(decide_request, make_site, 
     assert reached in _keys(decision.plan)
 
 
-@given(VALID_NAMES)
-def test_an_object_key_may_have_a_leading_slash(decide_request, make_site, name):
-    """With `leadingSlash` the object key begins with a slash, and the request path is the same."""
-    bucket = Bucket("bucket", leading_slash=True)
-    decision = decide_request(make_site(bucket=bucket), f"GET /{quote(name)}")
-    assert object_key(bucket, decision.match.key) == f"/{name}"
-
-
 @given(TEXTS)
 def test_no_encoded_path_leaves_its_prefix(decide_request, make_site, raw):
     """Any text on the request line is refused, or leads to keys inside the prefix."""
