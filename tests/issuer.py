@@ -56,6 +56,9 @@ class Issuer:
             case "/keys":
                 return 200, {}, {"keys": [key.as_dict(private=False) for key in self.keys]}
             case "/authorize":
+                wanted = {"client_id": CLIENT, "response_type": "code", "code_challenge_method": "S256"}
+                if not wanted.items() <= query.items():
+                    return 400, {}, {"error": "invalid_request"}
                 code = secrets.token_urlsafe(8)
                 self.logins[code] = query
                 parameters = urlencode({"code": code, "state": query["state"]})

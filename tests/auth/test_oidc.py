@@ -110,20 +110,6 @@ class _Scenario:
         return await self.call_back((await self.begin())["state"])
 
 
-async def test_a_browser_signs_in_and_returns_to_the_page():
-    """A sign-in leads from the login over the callback to a session."""
-    scenario = _Scenario()
-    refused = await scenario.authenticate("/a", "b=c", Accept="text/html")
-    assert refused.location == "/auth/id?rd=https%3A%2F%2Ffiles.example%2Fa%3Fb%3Dc"
-    parameters = await scenario.begin()
-    assert (parameters["client_id"], parameters["redirect_uri"]) == ("me", "https://files.example/auth/id/callback")
-    assert (parameters["code_challenge_method"], parameters["response_type"]) == ("S256", "code")
-    answer = await scenario.call_back(parameters["state"])
-    assert (answer.status, answer.location) == (307, "https://files.example/a?b=c")
-    assert list(scenario.cookies) == ["oidc"]
-    assert await scenario.authenticate("/a") == SignIn(ANN)
-
-
 @pytest.mark.parametrize("redirect_url", [None, "https://files.example", "https://files.example/files/"])
 async def test_a_sign_in_behind_a_proxy_that_takes_a_path_off(redirect_url):
     """The addresses of its steps, the page to return to and the cookies have the public path, once."""
@@ -531,33 +517,6 @@ async def test_a_sign_in_may_start_at_another_host_than_that_of_its_callback(dom
     assert await scenario.authenticate(host=host) == SignIn(ANN)
     again = await scenario.authenticator.callback(scenario.request("/auth/id/callback", query, host="login.example"))
     assert (again.status, again.location) == (307, f"https://{host}/a")
-
-
-@pytest.mark.parametrize(
-    "headers", [{"Sec_Fetch_Site": "cross-site"}, {"Origin": "https://evil.example"}, {"Sec_Fetch_Site": "same-site"}]
-)
-async def test_another_origin_cannot_write_with_a_session(headers):
-    """A cross-origin write gets 403 without a redirect, because the browser sends the session's cookie with it (CSRF)."""
-    scenario = _Scenario()
-    await scenario.sign_in()
-    for method in ("PUT", "DELETE"):
-        answer = await scenario.authenticate("/a", method=method, **headers)
-        assert (answer.status, answer.location) == (403, None)
-    assert await scenario.authenticate("/a", method="PUT", Origin="https://files.example") == SignIn(ANN)
-
-
-async def test_a_logout_ends_the_session_here_and_at_the_issuer():
-    """A logout removes the cookies and redirects to the issuer with the token as a hint."""
-    scenario = _Scenario()
-    await scenario.sign_in()
-    answer = await scenario.authenticator.logout(scenario.request("/auth/id/logout"))
-    scenario.store_cookies(answer.cookies)
-    assert scenario.cookies == {}
-    assert answer.location.startswith(
-        "https://id.example/end?client_id=me&post_logout_redirect_uri=https%3A%2F%2Ffiles.example%2F&id_token_hint="
-    )
-    for sent in ({"Sec_Fetch_Site": "cross-site"}, {"Origin": "https://evil.example"}):
-        assert (await scenario.authenticator.logout(scenario.request("/", **sent))).status == 403
 
 
 def _accepts(address):

@@ -110,11 +110,14 @@ def test_a_sign_in_works_behind_a_proxy_that_takes_a_path_off(trusting_proxy):
 
 
 def test_a_logout_ends_the_session_here_and_at_the_issuer(ann, issuer):
-    """A logout deletes the cookie and redirects to the issuer's logout, and the next page needs a login."""
+    """A logout deletes the cookie and redirects to the issuer's logout with the token, and the next page needs a login."""
+    for sent in ({"Sec-Fetch-Site": "cross-site"}, {"Origin": "https://evil.example"}):
+        assert ann.request("/auth/id/logout", "POST", sent).status == 403
     answer = ann.request("/auth/id/logout", "POST", SAME_ORIGIN)
     assert (answer.status, urlsplit(answer.headers["location"]).path) == (303, "/end")
     query = parse_qs(urlsplit(answer.headers["location"]).query)
     assert (query["client_id"], query["post_logout_redirect_uri"]) == ([CLIENT], ["http://files.example/"])
+    assert jwt.decode(query["id_token_hint"][0], issuer.key, ["RS256"]).claims["preferred_username"] == "ann"
     assert ann.cookies == {}
     assert ann.request("/a.txt").status == 307
     assert issuer.url in answer.headers["location"]
