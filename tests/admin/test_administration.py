@@ -103,7 +103,6 @@ def test_reloads_are_listed_newest_first(in_force):
 
 
 def test_reloads_are_counted_by_outcome(in_force):
-    """The metrics have the number of reports of each outcome."""
     process = _process(_FakeServing(in_force))
     administration = Administration(process)
     for outcome in (ReloadOutcome.REFUSED, ReloadOutcome.REFUSED, ReloadOutcome.LOADED):
@@ -166,7 +165,6 @@ def test_the_number_of_listed_reloads_is_limited(in_force):
 
 
 def test_a_target_has_statistics_of_its_requests(in_force):
-    """The row has the target's JSON and its numbers."""
     tally = Tally((0, 90, 0, 7, 3), (0, 100, *[0] * 14))
     (row,) = _overview(in_force, Activity({"site": tally})).targets
     assert (row.view["host"], row.view["paths"]) == ("files.test", ["/a/", "/b/"])
@@ -207,7 +205,6 @@ def test_the_most_used_rewrites_are_listed(tmp_path):
 
 
 def test_refused_requests_are_listed_newest_first(in_force):
-    """The refused requests are sorted by time, the newest first."""
     errors = tuple(RequestRow(at, 404, "GET", None, "/a", None, 0, 0.1, "why", "id") for at in (1.0, 2.0))
     page = _overview(in_force, Activity(errors=errors))
     assert [row.at for row in page.errors] == [2.0, 1.0]

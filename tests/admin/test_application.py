@@ -71,7 +71,6 @@ async def test_an_invalid_purge_purges_nothing(query, body):
 
 
 async def test_the_log_level_can_be_set():
-    """The levels are those of the configuration, and another one is a 400."""
     administration = FakeAdministration()
     async with listener(administration) as ask:
         answer = await ask("POST", "/-/log-level?level=warning")
@@ -84,7 +83,6 @@ async def test_the_log_level_can_be_set():
 
 
 async def test_a_purge_without_a_cache_is_an_error():
-    """A target without a cache is a 404 that names it."""
     async with listener(FakeAdministration()) as ask:
         answer = await ask("POST", "/-/purge?target=bare")
     assert (answer.code, answer.body) == (404, b"target `bare` has no cache\n")
@@ -135,13 +133,11 @@ async def test_an_unknown_host_is_refused(path):
 
 @pytest.mark.parametrize("host", ["localhost:9090", "127.0.0.1", "[::1]:9090", "LOCALHOST"])
 async def test_addresses_and_localhost_are_accepted(host):
-    """IP addresses and `localhost` are accepted as Host, with or without a port."""
     async with listener(FakeAdministration()) as ask:
         assert (await ask("GET", "/-/healthy", Host=host)).code == 200
 
 
 async def test_other_machines_can_use_any_host():
-    """A client on another machine can use any Host."""
     # With `xheaders`, Tornado takes the address of the client from this header.
     async with listener(FakeAdministration(), xheaders=True) as ask:
         answer = await ask("GET", "/metrics", Host="proxy.example.com", **{"X-Real-Ip": "192.0.2.1"})
@@ -152,7 +148,6 @@ async def test_other_machines_can_use_any_host():
     ("path", "status"), [("/-/healthy", 200), ("/-/status", 200), ("/metrics", 200), ("/-/reload", 405), ("/-", 302)]
 )
 async def test_head_has_the_status_of_get(path, status):
-    """HEAD has the status of GET, and no body."""
     async with listener(FakeAdministration()) as ask:
         answer = await ask("HEAD", path, follow=False)
     assert (answer.code, answer.body) == (status, b"")
@@ -182,7 +177,6 @@ async def test_status_is_json_and_metrics_are_prometheus_text():
 
 
 async def test_an_unknown_path_names_the_known_ones():
-    """An unknown path is a 404 that names every page."""
     async with listener(FakeAdministration()) as ask:
         answer = await ask("GET", "/nowhere")
     assert answer.code == 404
@@ -190,7 +184,6 @@ async def test_an_unknown_path_names_the_known_ones():
 
 
 async def test_s3_proxys_paths_exist():
-    """`/health` and `/config` answer as in s3-proxy."""
     administration = FakeAdministration()
     async with listener(administration) as ask:
         up, configuration = await ask("GET", "/health"), await ask("GET", "/config")
@@ -254,7 +247,6 @@ async def test_the_root_redirects_to_the_status_page():
 
 
 async def test_the_hits_of_all_rewrites_are_json():
-    """`/-/rewrites` has the hits of all rewrites."""
     async with listener(FakeAdministration()) as ask:
         answer = await ask("GET", "/-/rewrites")
     assert json.loads(answer.body) == {"rewrites": [{"target": "site", "number": 1, "hits": 3}]}
@@ -349,7 +341,6 @@ def _open_descriptors() -> int:
 
 
 async def test_reserved_descriptors_are_closed():
-    """A listener closes its reserved descriptors when it stops."""
     before = _open_descriptors()
     async with _listening():
         assert _open_descriptors() > before + 1

@@ -94,14 +94,12 @@ async def test_a_read_only_listener_has_no_drafts():
 
 
 async def test_the_status_page_leads_to_drafts():
-    """By its navigation."""
     async with listener(FakeAdministration()) as ask:
         assert b'<a href="draft">Draft an edit</a>' in (await ask("GET", "/-/")).body
 
 
 @pytest.mark.parametrize("body", ["", "file=a", "text=a"])
 async def test_an_incomplete_form_is_refused(body):
-    """It has a file and a text."""
     administration = FakeAdministration()
     assert ((await _posted(administration, body)).code, administration.drafts) == (400, [])
 
@@ -137,7 +135,6 @@ def test_the_changes_are_counted_and_explained():
     ],
 )
 def test_what_is_said_of_a_draft_is_shown(fields, words):
-    """Each fact has its words."""
     assert words in _rendered(**fields)
 
 

@@ -102,7 +102,6 @@ def test_the_linter_s_settings_are_those_beside_the_rules(tried, files):
 
 
 def test_an_unknown_target_is_a_mistake(files):
-    """It would be refused."""
     in_force = files.load()
     result = try_draft(in_force, (), RuleFile(str(files.path()), b'target sit { rewrite `a` -> "/b" }'), ())
     assert result.is_broken
@@ -136,13 +135,11 @@ def test_requests_for_another_target_are_left_out(files):
 
 
 def test_the_shown_requests_are_limited(tried):
-    """Those that are not shown are counted."""
     result = tried("", *(f"/press/{chr(97 + number)}" for number in range(25)))
     assert (result.kinds, len(result.groups[0].shown), result.hidden) == ({"key": 25}, 10, 15)
 
 
 def test_many_diagnostics_are_limited(tried):
-    """The others are counted."""
     result = tried("\n".join('rewrite `(` -> "/x"' for _ in range(30)))
     assert (len(result.diagnostics), result.unshown) == (20, 10)
 
@@ -177,7 +174,6 @@ def test_the_page_has_the_file_in_force(files):
 
 
 def test_a_configuration_without_rules_has_no_box(tmp_path):
-    """The page says so, also of a draft."""
     files = Files.create(tmp_path)
     files.configure(CONFIGURATION.replace("rules: [rules]", "rules: []"))
     page = draft_page(files.load(), "")
@@ -208,7 +204,6 @@ def test_line_ends_of_a_form_are_those_of_the_file(files):
 
 @given(st.text(max_size=200))
 def test_any_text_can_be_tried(text):
-    """Whatever is typed has a result."""
     with tempfile.TemporaryDirectory() as folder:
         files = Files.create(Path(folder), site=RULES)
         in_force = files.load()
@@ -258,7 +253,6 @@ def test_groups_have_numbers_wherever_they_stand():
 
 @pytest.mark.parametrize(("statements", "text"), [(PRESS, "none matches\n/other\n"), ("", "none\n/other\n")])
 def test_a_key_that_no_rewrite_takes_stays(statements, text):
-    """Without a match, the step has the key as it is."""
     assert _steps(statements, "/other")["rewrite"] == (text, "")
 
 

@@ -93,7 +93,6 @@ def test_a_missing_value_is_a_gap():
 
 
 def test_the_legend_has_the_newest_value_of_each_line():
-    """A missing value is a dash."""
     assert _chart((0, 1.0), (10, 3.0)).legend == (("all", "area", "3/s", "1/s to 3/s"),)
     assert _chart((0, 1.0), (10, None)).legend == (("all", "area", "\N{EN DASH}", ""),)
     assert _chart().legend == (("all", "area", "\N{EN DASH}", ""),)

@@ -226,7 +226,6 @@ async def test_the_number_of_remembered_successes_is_limited():
 
 
 async def test_concurrent_requests_with_one_password_share_its_check():
-    """Twenty concurrent requests with the same password compute one hash."""
     slow = SlowHash(waiting=True)
     async with _verifying(VerifierLimits(threads=1)) as verifier:
         checks = [asyncio.ensure_future(verifier.verify(CLAIM, slow.password, "right")) for _ in range(20)]
@@ -316,7 +315,6 @@ async def test_a_password_whose_client_has_left_is_not_checked():
 
 
 async def test_closing_refuses_waiting_checks():
-    """A check that has not begun is refused when the verifier is closed."""
     slow = SlowHash(waiting=True)
     async with _verifying(VerifierLimits(threads=1)) as verifier:
         checks = [asyncio.ensure_future(verifier.verify(CLAIM, slow.password, each)) for each in ("right", "wrong")]

@@ -33,7 +33,6 @@ def test_a_sealed_value_is_read_until_it_expires():
 
 
 def test_equal_values_have_different_cookies():
-    """Two cookies don't reveal that their values are equal."""
     assert SEALER.seal({}, NOW) != SEALER.seal({}, NOW)
 
 
@@ -50,7 +49,6 @@ def test_a_changed_value_is_ignored(index, character):
 
 @pytest.mark.parametrize("sealer", [Sealer(b"another secret..", "session"), Sealer(b"0123456789abcdef", "login")])
 def test_a_value_of_another_secret_or_purpose_is_ignored(sealer):
-    """A value that was sealed with another secret or for another purpose gives None."""
     assert SEALER.unseal(sealer.seal({}, NOW + 10), NOW) is None
 
 

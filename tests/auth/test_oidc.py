@@ -162,7 +162,6 @@ async def test_every_page_can_be_signed_in_for(path, query, location):
 
 
 async def test_a_bearer_token_signs_in():
-    """A program signs in with a token that it got from the issuer."""
     scenario = _Scenario()
     assert await scenario.authenticate(Authorization=f"Bearer {scenario.token()}") == SignIn(ANN)
     refused = await scenario.authenticate(Authorization=f"Bearer {scenario.token(aud='other')}")
@@ -325,7 +324,6 @@ async def test_a_login_takes_ten_minutes_at_most():
 
 @pytest.mark.parametrize("extra", ["error=access_denied", "code=", "error=x&code=c"])
 async def test_a_login_that_the_issuer_refused_gets_a_401(extra):
-    """A callback with an error or without a code gets 401."""
     scenario = _Scenario()
     assert (await scenario.call_back((await scenario.begin())["state"], extra)).status == 401
 
@@ -341,7 +339,6 @@ async def test_a_token_of_another_login_is_refused():
 
 
 async def test_a_refused_code_gets_a_401_and_an_unreachable_issuer_a_502():
-    """A code that the issuer refuses gets 401, and an issuer that doesn't answer gives 502."""
     for name, status in (("refuses", 401), ("down", 502)):
         scenario = _Scenario()
         state = (await scenario.begin())["state"]
@@ -517,6 +514,13 @@ async def test_a_sign_in_may_start_at_another_host_than_that_of_its_callback(dom
     assert await scenario.authenticate(host=host) == SignIn(ANN)
     again = await scenario.authenticator.callback(scenario.request("/auth/id/callback", query, host="login.example"))
     assert (again.status, again.location) == (307, f"https://{host}/a")
+
+
+@pytest.mark.parametrize("sent", [{"Sec_Fetch_Site": "cross-site"}, {"Origin": "https://evil.example"}])
+async def test_a_page_of_another_origin_logs_nobody_out(sent):
+    """Not even one that CORS lets write."""
+    scenario = _Scenario()
+    assert (await scenario.authenticator.logout(scenario.request("/", **sent))).status == 403
 
 
 def _accepts(address):

@@ -71,7 +71,6 @@ def test_a_malformed_hash_is_refused(text):
 
 @pytest.mark.parametrize("text", ["$", "$x", "$5$rounds=1$x", "a$2b$"])
 def test_any_other_dollar_is_plain_text(text):
-    """A plain password may begin with a dollar."""
     assert read_password(text).matches(text)
 
 
@@ -92,12 +91,10 @@ def test_a_hash_of_another_kind_is_doubted(text):
 
 @pytest.mark.parametrize("text", ["$2b$15$" + "." * 53, "$argon2id$v=19$m=2097152,t=1,p=1$c2FsdHNhbHQ$aGFzaA"])
 def test_a_hash_that_takes_seconds_is_doubted(text):
-    """A hash that keeps a thread busy for seconds is doubted."""
     assert doubt(text) == "a check of it takes seconds, or gigabytes of memory"
 
 
 def test_hashes_with_equal_parameters_have_the_same_cost():
-    """The cost depends on the parameters of the algorithm, and not on the salt."""
     bcrypts = [bcrypt.hashpw(b"x", bcrypt.gensalt(rounds)).decode() for rounds in (4, 4, 5)]
     argon2s = [argon2.PasswordHasher(time_cost=cost, memory_cost=64).hash("x") for cost in (1, 1, 2)]
     for texts in (bcrypts, argon2s):

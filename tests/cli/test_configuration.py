@@ -83,7 +83,6 @@ def test_files_that_the_service_would_refuse_are_a_finding(s3_proxy_folder, tmp_
 
 
 def test_a_page_that_the_service_would_refuse_is_a_finding(s3_proxy_folder, tmp_path, capsys):
-    """Templates are compiled, too."""
     (s3_proxy_folder / "b.yaml").write_text("templates: {folderList: {path: list.tpl}}\n")
     (tmp_path / "list.tpl").write_text("{{ env `HOME` }}")
     assert _convert(s3_proxy_folder, "--out", tmp_path / "out") == ExitStatus.FINDINGS

@@ -39,7 +39,6 @@ def test_the_sample_s3_answers_with_the_objects():
 
 
 def test_a_used_port_is_replaced_by_a_free_one():
-    """If the port of the demo is in use, another one is chosen."""
     with socket.create_server(("127.0.0.1", 0)) as used:
         port = used.getsockname()[1]
         sockets = open_demo_sockets(Listener("127.0.0.1", port))

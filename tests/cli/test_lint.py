@@ -35,7 +35,6 @@ def test_rules_are_searched_in_arguments_configuration_and_directory_rules(comma
 
 
 def test_the_current_directory_is_linted_without_a_directory_rules(command):
-    """Rule files in the current directory are linted if there is no `rules/`."""
     _write("a.rules", DOT)
     assert command("lint", "--format", "concise").out.startswith("a.rules:2:")
 
@@ -161,7 +160,6 @@ def test_with_mistakes_in_the_configuration_no_rules_are_linted(command):
 
 
 def test_rule_files_beside_a_configuration_replace_its_own(command):
-    """Only the rule files among the arguments are linted if there are any."""
     _write("proxy.yaml", CONFIGURATION)
     _write("more/site.rules", RELATIVE)
     _write("other.rules", GOOD)

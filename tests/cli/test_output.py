@@ -48,7 +48,6 @@ def test_closed_streams_are_connected_to_the_null_device(tmp_path, redirections,
     ],
 )
 def test_an_error_without_a_file_name_is_an_error_of_a_stream(error, expected):
-    """The operating system's error about a file has the file's name."""
     assert is_stream_error(error) is expected
 
 
@@ -158,7 +157,6 @@ def test_files_are_written_for_their_owner_only(tmp_path):
 
 
 def test_no_file_is_replaced_without_force(tmp_path):
-    """If one of the files exists, no file is written."""
     (tmp_path / "rules").mkdir()
     (tmp_path / "rules" / "b.rules").symlink_to("nowhere")
     with pytest.raises(CommandError, match=r"b\.rules` exists; `--force` replaces it"):
@@ -167,7 +165,6 @@ def test_no_file_is_replaced_without_force(tmp_path):
 
 
 def test_force_replaces_existing_files(tmp_path):
-    """Other files in the directory are unchanged."""
     (tmp_path / "a.yaml").write_text("old")
     (tmp_path / "other").write_text("kept")
     save(FILES, tmp_path, force=True)

@@ -227,7 +227,6 @@ def test_an_unusable_command_line_of_explain_is_a_failure(explain, words, expect
 
 
 def test_explaining_with_a_configuration_imports_no_server(files):
-    """An explanation imports no part of the server."""
     assert imported_by("explain", "/press/a.html", *CONFIGURED) <= {"yaml", "asyncio", "jinja2"}
 
 

@@ -82,7 +82,6 @@ def test_a_path_in_a_revision_may_be_relative(without_stray_link, repository, mo
 
 
 def test_an_empty_path_in_a_revision_is_its_root(without_stray_link):
-    """All rule files of the revision are read."""
     assert next(iter(_contents_by_name("main:"))) == "main:rules/a/team.rules"
 
 
@@ -103,13 +102,11 @@ def test_an_unreadable_place_has_a_diagnostic(repository, place, message):
 
 
 def test_an_existing_path_is_not_a_revision(repository):
-    """A file may have a colon in its name."""
     (repository / "main:rules").write_text("# odd\n")
     assert _contents_by_name("main:rules") == {"main:rules": b"# odd\n"}
 
 
 def test_without_git_a_revision_cannot_be_read(repository, monkeypatch):
-    """The message names the missing program."""
     monkeypatch.setenv("PATH", str(repository))
     assert "the command `git` is not installed" in _message("main:rules")
 
@@ -148,7 +145,6 @@ def test_a_file_is_read_where_it_lies(repository, place, content):
     ],
 )
 def test_a_file_that_cannot_be_read_has_a_reason(repository, place, reason):
-    """The reason is that of the system or of Git."""
     with pytest.raises(OSError) as raised:  # noqa: PT011 - the reason is compared
         read_content(Path(place))
     assert reason in raised.value.strerror

@@ -29,7 +29,6 @@ def untidy(command):
 
 
 def test_the_current_directory_is_formatted_by_default(command, untidy):
-    """Without arguments and without a directory `rules`, the files in the current directory are formatted."""
     assert command("fmt").out == "formatted site.rules\n"
     assert untidy.read_text() == TIDY
 
@@ -42,7 +41,6 @@ def test_only_the_directory_rules_is_formatted_if_there_is_one(command, untidy):
 
 
 def test_formatting_keeps_mode_and_link(command, untidy):
-    """A formatted symbolic link stays a link, and its target keeps its mode."""
     untidy.chmod(0o604)
     Path("link.rules").symlink_to(untidy)
     assert command("fmt", "link.rules").status == 0
@@ -109,7 +107,6 @@ def rules(command):
 
 @pytest.mark.parametrize(("minimum", "status"), [("50", 0), ("50.5", 1), ("0", 0), ("100", 1)])
 def test_too_little_coverage_fails_the_run(command, rules, minimum, status):
-    """`--fail-under` fails a run in which all tests pass if the coverage is too low."""
     result = command("test", "--run", "^/a$", "--fail-under", minimum)
     assert result.status == status
     assert result.out.startswith("coverage    site   50.0 %  1 of 2 rewrites\n")
@@ -126,7 +123,6 @@ def test_the_rules_of_a_configuration_are_tested(command, rules):
 
 
 def test_the_gallery_passes(command):
-    """All rules of the gallery pass their tests and are covered."""
     assert command("test", str(Path(__file__).parents[2] / "rules"), "--fail-under", "100").status == 0
 
 
@@ -139,7 +135,6 @@ def _run_lsp(*arguments: str, script: str = "") -> subprocess.CompletedProcess[s
 
 
 def test_the_server_ends_with_standard_input():
-    """The end of standard input is not an error."""
     result = _run_lsp("--stdio")
     assert (result.returncode, result.stdout, result.stderr) == (ExitStatus.CLEAN, "", "")
 

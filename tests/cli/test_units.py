@@ -78,7 +78,6 @@ def test_the_check_runs_with_what_the_unit_sets(command, systemd):
 
 
 def test_the_status_is_that_of_the_check(command, systemd):
-    """Findings of the check are findings of the command."""
     systemd(status=1)
     assert _check(command).status == 1
 
@@ -151,7 +150,6 @@ def test_addresses_are_compared(configured, opened, is_same):
 
 
 def test_a_socket_that_is_open_to_all_is_wider_than_loopback():
-    """Only a socket on every interface is wider than what is configured."""
     with socket.create_server(("", 0)) as everywhere, socket.create_server(("127.0.0.1", 0)) as loopback:
         assert is_wider(Server(), everywhere)
         assert not is_wider(Server(""), everywhere)

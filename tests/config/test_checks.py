@@ -37,7 +37,6 @@ def test_the_name_of_a_section_has_a_place(targets):
 
 
 def test_items_of_a_list_have_places(targets):
-    """Each item of a list has a place, and a single value that stands for a list has one too."""
     paths = [target.mount.place.values("path") for target in targets]
     assert [_texts(spans) for spans in paths] == [["/x", "/y"], ["/z"], []]
 
@@ -232,7 +231,6 @@ def test_options_that_agree_have_no_diagnostic(text):
     ],
 )
 def test_a_listener_with_ssl_speaks_tls_unless_it_is_disabled(server, speaks):
-    """A listener without `ssl` speaks plain HTTP."""
     assert settings(f"server: {server}\n{MINIMAL}").server.speaks_tls is speaks
 
 
@@ -337,7 +335,6 @@ def test_a_disabled_method_needs_no_resource():
 
 
 def test_user_isolation_needs_users():
-    """`userIsolation` is an error without resources."""
     actions = "actions: {GET: {config: {userIsolation: true}}}"
     printed = report(f"targets: {{site: {{bucket: {{name: b}}, {actions}}}}}")
     assert "error[isolation-without-users]: `userIsolation` needs users, and nobody has to sign in" in printed

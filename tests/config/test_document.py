@@ -68,7 +68,6 @@ def test_a_block_mapping_ends_with_its_last_value():
 
 @pytest.mark.parametrize("text", ["", "# nothing\n", "--- # nothing"])
 def test_an_empty_text_has_no_fault(text):
-    """A text without content has no root, or an empty one, and no fault."""
     composed = compose(text)
     assert composed.faults == ()
     assert composed.root is None or composed.root.kind is ScalarKind.NOTHING
@@ -95,7 +94,6 @@ def test_each_document_has_a_node_of_its_own():
 
 
 def test_a_duplicate_key_has_a_note_at_the_first():
-    """The fault of a duplicate key shows both places."""
     (fault,) = compose("a: 1\na: 2").faults
     assert fault.note == ("first given here", 0, 1)
 
@@ -134,7 +132,6 @@ def test_the_nesting_by_aliases_is_limited():
 
 
 def test_an_alias_is_the_node_of_its_anchor():
-    """Two aliases of one anchor are the same node, at the anchor's place."""
     root = compose("a: &x {b: 1}\nc: *x\nd: *x").root
     assert root.fields["c"].value is root.fields["a"].value
     assert root.fields["d"].value is root.fields["a"].value
@@ -186,5 +183,4 @@ def test_a_merge_conflict_is_reported():
 
 @pytest.mark.parametrize("text", ["a: |\n  =======\n", "a: <<<<<<< b", "========"])
 def test_markers_within_a_value_are_not_a_conflict(text):
-    """A marker has seven characters at the start of a line."""
     assert _faults(text) == []

@@ -56,7 +56,6 @@ def test_tools_can_leave_secrets_unresolved(write):
 
 @pytest.mark.parametrize(("name", "reason"), [("none.yaml", "No such file or directory"), (".", "Is a directory")])
 def test_a_file_that_cannot_be_read_is_reported(tmp_path, name, reason):
-    """It is a diagnostic without a place."""
     loaded = load(tmp_path / name, {})
     (diagnostic,) = loaded.diagnostics
     assert (diagnostic.code, diagnostic.span) == ("unreadable-file", None)
@@ -65,7 +64,6 @@ def test_a_file_that_cannot_be_read_is_reported(tmp_path, name, reason):
 
 
 def test_a_file_that_is_too_large_is_refused(write):
-    """A file of more than 8 MiB is refused."""
     (diagnostic,) = load(write(b"#" * (LARGEST_CONFIGURATION + 1)), {}).diagnostics
     assert diagnostic.message.endswith("is larger than 8388608 bytes")
 
@@ -110,7 +108,6 @@ def test_the_source_has_no_secret():
 
 
 def test_a_byte_order_mark_is_ignored():
-    """A byte order mark is ignored, and shifts no place."""
     assert compiled(f"\ufeff{MINIMAL}").settings
     (diagnostic,) = compiled(f"\ufeffprot: 1\n{MINIMAL}").diagnostics
     assert diagnostic.span.text == "prot"

@@ -19,7 +19,6 @@ def test_every_section_is_frozen(section):
 
 
 def test_options_have_the_defaults_of_the_settings():
-    """A configuration with only targets has the defaults of `Settings` in all other sections."""
     parsed = settings(MINIMAL)
     default = Settings()
     expected = (default.server, default.internal_server, default.limits)
@@ -79,7 +78,6 @@ def _bucket(options):
 
 
 def test_a_target_needs_only_its_bucket():
-    """A target with only a bucket is mounted at the root, can be read, and is open."""
     parsed = target("")
     assert parsed == Target("site", Mount(), parsed.bucket)
     assert parsed.mount == Mount("", ("/",))

@@ -56,7 +56,6 @@ def test_a_pattern_of_hidden_names_is_checked(pattern):
 
 
 def test_readmes_and_archives_are_off_by_default():
-    """Readmes and archives must be enabled, and an archive has limits."""
     assert (ListingOptions().readme, ListingOptions().archive) == (False, ArchiveOptions(False, GIB, 10_000))
     listing = target("listing: {readme: true, archive: {enabled: true, maxSize: 4GiB, maxFiles: 5}}").listing
     assert (listing.readme, listing.archive) == (True, ArchiveOptions(True, 4 * GIB, 5))

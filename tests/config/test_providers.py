@@ -23,7 +23,6 @@ def test_the_paths_of_a_provider_have_its_name():
 
 
 def test_the_key_of_sessions_is_the_session_key_or_the_client_secret():
-    """Sessions are sealed with `sessionKey`, or else with the client's secret."""
     key, secret = Secret("x", "a key of its own"), Secret("y", "the client's secret")
     assert OidcProvider("id", GuardedUrl("u"), "me", secret, key).session_secret() == b"a key of its own"
     assert OidcProvider("id", GuardedUrl("u"), "me", secret).session_secret() == b"the client's secret"

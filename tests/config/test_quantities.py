@@ -64,7 +64,6 @@ def test_an_invalid_duration_is_refused(value):
     ],
 )
 def test_bounds_are_reported_with_units(bounds, value, message):
-    """A value out of bounds is refused with the bound in its usual unit."""
     with pytest.raises(InvalidValue) as caught:
         bounds.read(value)
     assert caught.value.message == message
@@ -78,7 +77,6 @@ def test_any_text_is_a_quantity_or_an_invalid_value(text):
 
 
 def test_the_json_schema_has_bounds_and_units():
-    """The schema of a quantity has the bounds of a number and the pattern of a text with units."""
     assert bounds_schema(Size(1, 2))["anyOf"][0] == {"type": "integer", "minimum": 1, "maximum": 2}
     assert bounds_schema(Size(1))["anyOf"][0] == {"type": "integer", "minimum": 1}
     assert bounds_schema(Duration(0.5, 2))["anyOf"][0] == {"type": "number", "minimum": 0.5, "maximum": 2}

@@ -40,14 +40,12 @@ def test_a_mistake_is_reported_with_its_place(text, code, message, marked_text):
 
 
 def test_a_value_with_a_fault_has_one_diagnostic():
-    """A value with a tag is not reported as a wrong type too."""
     assert codes_and_messages(f"server: {{port: !none x}}\n{MINIMAL}") == [
         ("unsupported-yaml", "a tag has no meaning here")
     ]
 
 
 def test_a_mistake_in_an_anchored_value_is_reported_once():
-    """A mistake in an anchored value is reported at the anchor, and not at its aliases."""
     text = "targets: {a: {mount: {path: /a}, bucket: &b {name: 1}}, b: {mount: {path: /b}, bucket: *b}}"
     assert codes_and_messages(text) == [("wrong-type", "`name` must be a string, but is a number")]
 
@@ -125,7 +123,6 @@ def test_a_secret_key_that_looks_like_a_hash_has_a_warning():
     ["[]", "word", "targets: 5", "prot: 1", "server: {port: x}", "targets: {a: {}}", "rules: [a, 5]", "tracing: {}"],
 )
 def test_a_mistake_anywhere_leaves_no_settings(text):
-    """A wrong, unknown or missing option leaves no settings."""
     settings, diagnostics = read(compose(text).root, SourceFile("config.yaml", text), Path(), unresolved)
     assert (settings, len(diagnostics)) == (None, 1)
 
@@ -140,7 +137,6 @@ def test_places_of_options_are_kept():
 
 
 def test_a_default_section_has_no_places():
-    """Nothing in the file is the place of a default."""
     mount = target("").mount
     assert (mount.place.key("host"), mount.place.value("host"), mount.place.values("host")) == (None, None, ())
 

@@ -58,7 +58,6 @@ def test_a_text_that_is_not_yaml_is_hidden(text):
 
 @given(st.text(alphabet="ab:-?[]{}#&*!|>\"'\\ \n\t\rpasswordvalue", max_size=80))
 def test_a_redacted_copy_keeps_length_and_lines(text):
-    """Every place in the file has the same offset in the copy."""
     copy = _redact(text)
     assert len(copy) == len(text)
     assert [i for i, c in enumerate(copy) if c in "\r\n"] == [i for i, c in enumerate(text) if c in "\r\n"]
@@ -143,7 +142,6 @@ def test_a_span_ends_at_the_end_of_the_line():
 
 
 def test_the_bare_text_has_no_quotes():
-    """A message contains the redacted text without its quotes."""
     source, node = _node("'••••'")
     assert bare(span_of(node, source)) == "••••"
 

@@ -64,7 +64,6 @@ def test_a_resolver_hides_its_environment():
 
 
 def test_an_environment_variable_holds_a_secret():
-    """`env` names a variable of the given environment."""
     secret = resolver(ENV, Path())(Reference(env="WORD"))
     assert (secret.origin, secret.reveal()) == ("the environment variable `WORD`", "hunter2")
 
@@ -142,7 +141,6 @@ def test_the_help_of_a_missing_secret_says_where_it_belongs(reference, env, cure
     ],
 )
 def test_a_secret_may_have_a_file(reference, env, file):
-    """A secret by path or credential has a file to watch; any other has none."""
     assert file_of(reference, env, Path("etc")) == file
 
 

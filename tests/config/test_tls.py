@@ -44,7 +44,6 @@ def test_the_location_of_a_document_is_read(text, location):
 
 
 def test_only_a_file_is_a_reference():
-    """A location on another host is not a reference to a file."""
     assert file_reference(None) is None
     assert file_reference(GuardedUrl("s3://bucket/key")) is None
     assert (

@@ -64,7 +64,6 @@ def test_a_purge_reaches_all_workers(pair):
 
 
 def test_a_write_reaches_all_workers(pair):
-    """An object that one worker deletes is removed from the cache of the other."""
     proxy, admin = pair
     assert _x_cache_of_each(proxy, admin, "/written.txt") == ["miss", "miss"]
     with _only_worker(admin, 0):

@@ -189,7 +189,6 @@ def test_every_entry_answers_as_it_is_written(name, proxy):
 
 @pytest.mark.parametrize("name", FILES)
 def test_each_line_that_cannot_be_expressed_is_named(name, converted):
-    """The report has the place of each, and of no other."""
     starts = itertools.accumulate((line.count("\n") + 1 for line, _ in FILES[name]), initial=1)
     wanted = [number for number, (_, requests) in zip(starts, FILES[name], strict=False) if requests is None]
     assert [each.place.first.line for each in converted[name][1].of(OptionOutcome.LEFT_OUT)] == wanted

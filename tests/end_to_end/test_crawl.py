@@ -84,7 +84,6 @@ def test_no_page_shows_the_prefix_or_the_rewritten_key(proxy):
 
 
 def test_a_slash_redirect_keeps_the_request_path(proxy):
-    """A directory requested without its slash is redirected to the requested path, not to the rewritten key."""
     answer = proxy.request("GET", "/m/public/sub%20dir?x=1")
     assert (answer.status, answer.headers["location"]) == (302, "/m/public/sub%20dir/?x=1")
 

@@ -46,7 +46,6 @@ def test_the_first_url_is_a_page(site):
 
 @pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
 def test_every_printed_command_succeeds(printed, tmp_path):
-    """Each printed command exits with 0, in any directory."""
     commands = ("curl ", "echo ", f"{sys.executable} ", "tornado-proxy ")
     lines = [line.strip() for line in printed.splitlines() if line.strip().startswith(commands)]
     assert len(lines) >= 9
@@ -90,7 +89,6 @@ def test_an_edit_is_reported(tmp_path):
 
 
 def test_each_user_has_an_own_home(site):
-    """The same URL returns another file to each user."""
     assert len({site.request("GET", "/team/home/plan.txt", user=f"{user}:demo").text for user in ("ann", "ben")}) == 2
 
 

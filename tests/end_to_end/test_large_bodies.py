@@ -78,7 +78,6 @@ def test_a_slow_reader_slows_the_reads_from_s3(proxy, s3):
 
 @pytest.mark.integration
 def test_a_slow_reader_for_twenty_seconds(proxy):
-    """A slow reader costs little memory for 20 seconds too."""
     received, growth = _download_slowly(proxy, mebibytes=20)
     print(f"read {received >> 20} MiB, the server grew by {growth >> 20} MiB")
     assert growth < GROWTH_LIMIT

@@ -42,7 +42,6 @@ def _presented(proxy, name):
 
 @pytest.mark.skipif(not shutil.which("curl"), reason="curl is not installed")
 def test_curl_verifies_the_certificate(served):
-    """The certificate is valid for the host name in the URL of curl."""
     proxy, folder = served
     port = proxy.address[1]
     command = ("curl", "-sS", "--cacert", folder / "files.crt", "--resolve", f"files.test:{port}:127.0.0.1")

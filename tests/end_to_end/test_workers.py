@@ -102,7 +102,6 @@ def test_a_killed_worker_loses_only_its_own_requests(pair):
 
 
 def test_the_log_level_applies_to_every_worker(pair, folder):
-    """The log level applies to all workers, also to one that starts later."""
     proxy, admin = pair
     before = _pids(admin)
     assert admin.request("POST", "/-/log-level?level=debug") == (200, '{"level": "debug"}')
@@ -188,7 +187,6 @@ def test_metrics_are_summed_over_workers(replacement):
 
 
 def test_the_status_page_covers_all_workers(replacement):
-    """It shows each worker, and the refused requests of both."""
     assert all(f">{pid}</th>" in replacement.page for pid in replacement.pids)
     assert all(f"/refused{number}<" in replacement.page for number in range(15, 30))
 

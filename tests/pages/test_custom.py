@@ -43,7 +43,6 @@ def test_the_default_type_depends_on_accept():
 
 
 def test_helpers_can_be_called_in_bodies_and_headers():
-    """Helpers of a file and built-in helpers work in bodies and headers."""
     helpers = ('{{ define "one" }}1{{ end }}',)
     body = '{{ template "one" . }}{{ template "main.body.errorJsonBody" . }}'
     rendering = _render(Recipe("not_found_error", body, (("A", '{{ template "one" . }}'),), "", helpers))
@@ -58,7 +57,6 @@ def test_helpers_can_be_called_in_bodies_and_headers():
     ],
 )
 def test_an_invalid_rendering_fails(recipe, message):
-    """An invalid status and a missing element are a `RenderError`."""
     with pytest.raises(RenderError, match=message):
         _render(recipe)
 
@@ -70,14 +68,12 @@ def test_a_control_character_in_a_header_is_the_mistake_of_the_client():
 
 
 def test_headers_have_smaller_limits_than_bodies():
-    """A result that is too long for a header is a `LimitError`."""
     long_value = "{{ range 100000 }}x{{ end }}"
     with pytest.raises(LimitError):
         _render(Recipe("put", None, (("A", long_value),)))
 
 
 def test_headers_are_utf_8():
-    """A value that is not ASCII is sent as UTF-8."""
     assert _render(Recipe("put", None, (("A", "é"),))).headers == (("A", "é".encode().decode("latin-1")),)
 
 
@@ -98,7 +94,6 @@ def test_a_mistake_names_its_part(recipe, part):
 
 
 def test_templates_in_a_bucket_are_compiled_from_texts():
-    """A recipe names the keys that it needs, and is compiled with their texts."""
     recipe = Recipe("put", BucketKey("p"), (), "", (BucketKey("h"),))
     assert recipe.keys == ("h", "p")
     page = recipe.compiled({"p": '{{ template "a" }}', "h": '{{ define "a" }}b{{ end }}'})
@@ -106,7 +101,6 @@ def test_templates_in_a_bucket_are_compiled_from_texts():
 
 
 def test_the_page_of_a_target_replaces_the_general_one():
-    """A target without its own page has the page for all targets."""
     general, own = (CustomPage("put", None, (), None), CustomPage("put", None, (("A", None),), None))
     pages = CustomPages({(None, "put"): general, ("site", "put"): own})
     assert [pages.find(name, "put") for name in ("site", "other", None)] == [own, general, general]

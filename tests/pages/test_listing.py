@@ -48,7 +48,6 @@ def test_a_link_never_names_another_host():
 
 
 def test_a_query_is_encoded():
-    """The query of a link may contain any text."""
     assert link("/a/", [("after", "a&b"), ("limit", "2")]) == "/a/?after=a%26b&limit=2"
 
 
@@ -224,7 +223,6 @@ def test_an_entry_has_the_icon_of_its_type(name, icon):
 
 
 def test_titles_have_exact_values():
-    """Titles have the size in bytes and the time with seconds."""
     rows = _rows(Entry("a", 1234567, CHANGED))
     assert '<data value="1234567">1.2 MiB</data>' in rows
     assert 'datetime="2026-05-01 12:34:56Z">2026-05-01 12:34</time>' in rows
@@ -258,7 +256,6 @@ def test_a_page_that_is_sorted_by_itself_says_so():
     ("lines", "text"), [((Entry("IMG_1", 1),), "Names that begin with"), ((), "No name begins with")]
 )
 def test_a_search_says_what_it_found(lines, text):
-    """A page of a search says for what it searched, and whether nothing begins with it."""
     page = Pages().listing(Listing("/", "/", lines, {"begins": "IMG<"}), Form.HTML).body.decode()
     assert f'{text} “<bdi>IMG&lt;</bdi>”. <a href="/">Show all names</a>' in page
     assert "This directory is empty." not in page

@@ -176,7 +176,6 @@ def test_files_of_themes_are_read_and_watched(tmp_path):
 
 
 def test_a_theme_is_compiled_from_its_files():
-    """The pages of the target have the theme, and other targets have no theme."""
     files = {"a.png": b"\x89PNG\0", "brand__failure.html": b"<p>{{ status }}</p>"}
     loaded = _compile_theme("title: T, logo: a.png, templates: brand", **files)
     assert loaded.diagnostics == ()

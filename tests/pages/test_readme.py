@@ -42,7 +42,6 @@ def test_what_scrolls_can_be_reached_by_keyboard(text):
 
 
 def test_a_text_readme_is_not_rendered():
-    """A README that is not Markdown is escaped and not rendered."""
     assert render_readme("README.txt", "# <b>&") == '<pre tabindex="0"># &lt;b&gt;&amp;</pre>\n'
 
 
@@ -103,7 +102,6 @@ def test_a_readme_that_takes_too_much_work_is_shown_as_it_is():
 
 
 def test_the_memory_of_rendered_readmes_has_a_limit():
-    """All READMEs that are kept have a few megabytes together."""
     assert READMES_KEPT * (LARGEST_HTML + LARGEST_README) < 5 << 20
 
 

@@ -97,7 +97,6 @@ def _header(rendering, name: str) -> str | None:
     ("name", "form"), [*((name, Form.HTML) for name in LISTINGS), ("listing", Form.JSON), ("listing", Form.TEXT)]
 )
 def test_a_listing_equals_its_golden_file(pages, name, form):
-    """Each listing in HTML, and one in each form, equals its golden file."""
     _compare(f"{name}.{SUFFIXES[form]}", pages.listing(LISTINGS[name], form).body)
 
 
@@ -127,7 +126,6 @@ def test_the_policy_allows_only_files_of_the_service(pages, page):
 
 
 def test_assets_are_below_the_mount(pages):
-    """The addresses of assets have a digest and can be requested through the mount."""
     html = pages.listing(LISTINGS["listing"], Form.HTML, Offers(upload=True)).body.decode()
     names = re.findall(r'(?:src|href|data-[a-z]+)="/files/\.tornado-proxy/([a-z]+\.[0-9a-f]{16}\.(?:css|js))"', html)
     assert sorted(names) == sorted(pages.assets)
@@ -261,7 +259,6 @@ EXTENDING = '{% extends "default/listing.html" %}{% block below %}<p>{{ here.nam
 
 
 def test_a_template_can_extend_the_default():
-    """A template of a theme can replace one block of the default template."""
     listing = Pages(templates={"listing.html": EXTENDING}).listing(Listing("/a&b/", "/", ()), Form.HTML)
     assert "<p>a&amp;b, below</p>" in listing.body.decode()
     assert 'class="crumbs"' in listing.body.decode()

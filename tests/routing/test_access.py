@@ -50,13 +50,11 @@ def test_an_escaped_path_has_the_same_guard(raw):
 
 
 def test_a_resource_without_a_provider_denies_access():
-    """A resource that is not open and has no provider denies access, even if a later one matches."""
     access = Access([Resource("/x"), Resource("/**", white_list=True)])
     assert access.guard(parse_request_path("/x"), "GET") == Nobody()
 
 
 def test_all_resources_that_cover_a_path_are_listed():
-    """`covering` lists all resources that match, with the one that decides first."""
     access = Access([PUBLIC, PRIVATE, REST])
     assert access.covering(next(access.checks(parse_request_path("/private/a"), "HEAD")), "HEAD") == (PRIVATE, REST)
 

@@ -119,7 +119,6 @@ def test_a_failing_rewrite_is_refused(decide_request, scripted_template, make_si
     [("PUT /a/", ("GET", "HEAD")), ("DELETE /a", ("GET", "HEAD")), ("POST /", ("GET", "HEAD"))],
 )
 def test_a_method_that_is_not_enabled_is_refused(decide_request, make_site, request_line, allow):
-    """Without actions, GET and HEAD are enabled, PUT and DELETE disabled; Allow lists the enabled methods."""
     (refused,) = decide_request(make_site(actions=Actions()), request_line).plan
     assert (refused.status, refused.allow) == (405, allow)
     assert decide_request(make_site(actions=Actions()), request_line, file_name="x").plan == (refused,)
@@ -181,7 +180,6 @@ def test_a_user_who_signed_in_for_the_directory_stays_signed_in(decide_request, 
 
 
 def test_the_actions_of_the_target_shape_the_plan(decide_request, make_site):
-    """The plan has the limits and the index document of the target's actions."""
     decision = decide_request(make_site(actions=Actions(put=PutAction(enabled=True, max_size=3))), "PUT /", None, "x")
     assert decision.plan == (Receive("x", "/x", max_size=3),)
     assert decide_request(make_site(actions=Actions()), "GET /d/").plan[0] == Browse("d/")
@@ -269,14 +267,12 @@ def test_the_directory_of_an_isolated_user_is_invisible(
 
 
 def test_the_directory_of_an_isolated_user_counts_in_the_key(decide_request, make_site, resources_for):
-    """The limit for keys includes the directory of the user."""
     site = make_site(("^/ann/", "/ann/short"), actions=ISOLATED, resources=resources_for("ann"))
     assert decide_request(site, f"GET /{'k' * 1020}", "ann").plan[0] == Serve("ann/short")
     assert decide_request(site, f"GET /{'k' * 1021}", "ann").plan == (TOO_LONG,)
 
 
 def test_an_administrator_sees_the_directories_of_all_users(decide_request, make_site, resources_for):
-    """An administrator has no directory, and reads the directories of all users."""
     site = make_site(actions=ISOLATED, resources=resources_for("root"))
     assert decide_request(site, "GET /ann/a", "root").plan[0] == Serve("ann/a")
 
@@ -346,7 +342,6 @@ def test_a_page_of_a_provider_hides_a_target_at_its_path(make_site):
 
 @pytest.mark.parametrize(("method", "path", "allowed"), [("POST", "", ("GET",)), ("PUT", "/logout", ("GET", "POST"))])
 def test_only_the_logout_page_allows_post(make_site, method, path, allowed):
-    """The other pages of a provider allow GET only."""
     mounts = Mounts([make_site()], [OidcProvider("id", GuardedUrl("https://id.example"), "me")])
     (refused,) = simulate(mounts, read_request(f"/auth/id{path}", method), None).plan
     assert (refused.status, refused.allow) == (405, allowed)
@@ -364,14 +359,12 @@ def _beside(mounts, asked, path, method="", *, permitted=True):
     ],
 )
 def test_the_plan_of_a_path_beside_the_requested_path(make_site, path, plan):
-    """A path beside the requested one gets the plan of a request with the same method."""
     mounts = Mounts([make_site((r"^/d/(?P<rest>.*)$", "/new/$rest"), mount="/m/")])
     asked = simulate(mounts, read_request("/m/d/?format=zip", "HEAD"), None)
     assert _beside(mounts, asked, path).plan == plan
 
 
 def test_a_target_admits_its_own_paths_that_are_not_refused(make_site):
-    """A path of another target, of none, or without access is not admitted."""
     mounts = Mounts([make_site(mount="/m/", resources=[Resource("/m/**", white_list=True)]), make_site(mount="/m/d/")])
     asked = simulate(mounts, read_request("/m/"), None)
     assert asked.admits(_beside(mounts, asked, "/m/a"))
@@ -411,7 +404,6 @@ def test_an_entry_of_a_directory_has_no_query(make_site, scripted_template, deci
 
 
 def test_a_path_beside_is_planned_for_the_same_user(make_site):
-    """A path beside the requested one is planned in the directory of the isolated user."""
     mounts = Mounts([make_site(actions=ISOLATED, resources=[STAFF])])
     asked = simulate(mounts, read_request("/d/"), User("ann"))
     assert _beside(mounts, asked, "/d/a").plan[0] == Serve("ann/d/a")
@@ -515,7 +507,6 @@ def test_a_trace_shows_the_rewrite_that_matched(trace_path):
 
 
 def test_a_trace_without_a_match_has_no_result(trace_path):
-    """Without a match there is no result, and the prefix is joined with the key itself."""
     trace_result = trace_path("/b", ("^/a", "/1"))
     expected = (None, None, "/b", "folder1/b")
     assert (trace_result.matched, trace_result.result, trace_result.rewritten, trace_result.object_key) == expected
@@ -538,7 +529,6 @@ def test_a_trace_shows_the_result_and_the_key(trace_path):
     ids=["refused", "missing user", "failed", "too long"],
 )
 def test_a_trace_shows_a_failure_with_its_status(trace_path, scripted_template, outcome, result, failure):
-    """A trace of a failed rewrite has the result, if there is one, and the status of the answer."""
     trace_result = trace_path("/a", (".", scripted_template(outcome)))
     assert (trace_result.result, trace_result.failure, trace_result.object_key) == (result, failure, None)
     assert trace_result.captures.groups == ("/",)

@@ -111,7 +111,6 @@ def test_no_capture_leaves_the_prefix(decide_request, make_site, name, template)
 
 @given(TEXTS, BUCKETS)
 def test_no_file_name_leaves_its_directory(decide_request, make_site, name, bucket):
-    """An upload with any file name is refused, or stored in the requested directory."""
     (attempt,) = decide_request(make_site(bucket=bucket), "PUT /dir/", file_name=name).plan
     match attempt:
         case Receive():
@@ -160,7 +159,6 @@ USERS = st.sampled_from(["ann", "an", "ann.b", "änn", "a@b.example"]) | VALID_N
 def test_no_path_no_rule_and_no_name_reaches_another_user_s_directory(
     decide_request, make_site, resources_for, raw, file_name, user, bucket, template, start
 ):
-    """Every key of an isolated user lies in the directory of this user."""
     pairs = [("(.*)", template)] if template else []
     site = make_site(*pairs, bucket=bucket, actions=ISOLATED, resources=resources_for(user))
     with suppress(RequestError):

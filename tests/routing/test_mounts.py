@@ -72,7 +72,6 @@ def test_an_exact_host_wins_over_a_pattern_and_a_pattern_over_any_host(host, nam
 
 @pytest.mark.parametrize("host", ["*.example.com", "a.example.com/x", "a/b.example.com", "", "example.com /"])
 def test_an_invalid_host_matches_no_pattern(host):
-    """An invalid Host header never matches a pattern, not even in part."""
     match = _find(Mounts([_site("pattern", "a*.example.com")]), host, "/x")
     assert match is None
 

@@ -60,7 +60,6 @@ def test_a_rewritten_root_stays_the_root(plan_request, make_site):
 
 
 def test_an_index_document_is_tried_before_the_listing(plan_request, make_site):
-    """A directory is answered with its index document if there is one, and otherwise with a listing."""
     plan = (Serve("dir/index.html", ("/dir/index.html",)), Browse("dir/"), NO_DIRECTORY)
     assert plan_request(make_site(actions=INDEX), "GET /dir/") == plan
     assert plan_request(make_site(actions=INDEX), "HEAD /dir/") == plan
@@ -121,7 +120,6 @@ def test_a_key_of_1024_bytes_is_not_redirected(plan_request, make_site):
 
 @pytest.mark.parametrize("method", ["GET", "HEAD"])
 def test_a_mount_path_without_its_slash_is_redirected(plan_request, make_site, method):
-    """`/m` is redirected to the mount `/m/`, with any rules and actions."""
     site = make_site(("^/$", "/wrong"), mount="/m/")
     assert plan_request(site, f"{method} /m?x=1") == (Redirect("/m/?x=1"),)
 
@@ -168,7 +166,6 @@ def test_an_object_redirects_to_nothing_else(make_site, value):
 
 
 def test_the_path_of_a_redirect_names_no_host(make_site):
-    """A path never becomes one that a browser reads as a host."""
     match = RouteMatch(make_site(), "/", Key("/old"))
     assert website_location("/%2Fevil.example/", match, Request(), Key("/")) == "/%2Fevil.example/"
 
@@ -423,7 +420,6 @@ def test_isolated_users_try_addresses_of_their_own(decide_request, make_site, re
 
 
 def test_tried_files_may_be_redirected_to_signed_urls(plan_request, make_site):
-    """`redirectToSignedUrl` counts for each address."""
     actions = _trying("$path", "$path.html", redirect_to_signed_url=True, signed_url_expiration=60)
     expected = (RedirectToSignedUrl("a", 60), RedirectToSignedUrl("a.html", 60, ("/a.html",)), NO_OBJECT)
     assert plan_request(make_site(actions=actions), "GET /a") == expected

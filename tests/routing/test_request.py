@@ -174,7 +174,6 @@ def test_a_path_or_an_absolute_address_is_split(target, address):
     ],
 )
 def test_any_other_address_is_refused(target):
-    """An address without a path and without a host gets 400."""
     with pytest.raises(BadAddress) as caught:
         read_address(target)
     assert caught.value.status == 400
@@ -222,7 +221,6 @@ def test_the_shown_path_has_no_user_information(target, shown):
 
 
 def test_the_number_of_query_parameters_is_limited():
-    """A query of more than 1000 parameters raises BadAddress."""
     with pytest.raises(BadAddress, match="more than 1000 parameters"):
         read_request(f"/?{'a&' * 1000}", "GET", "h")
 

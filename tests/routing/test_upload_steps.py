@@ -111,7 +111,6 @@ def test_an_unknown_step_is_refused(decide_request, make_site, value):
 
 
 def test_a_delete_with_a_step_is_refused(decide_request, make_site):
-    """A DELETE with a step of an upload doesn't delete the file."""
     site = make_site(actions=Actions(delete=DeleteAction(enabled=True)))
     (refused,) = decide_request(site, "DELETE /a?upload=abort&id=x").plan
     assert (refused.status, refused.reason) == (400, "a step of an upload in parts is a PUT")
@@ -225,7 +224,6 @@ def test_the_size_of_metadata_is_limited():
     ],
 )
 def test_a_template_that_reads_the_size_needs_it(options):
-    """An upload of unknown size is refused if a template reads the size."""
     templates = PropertyTemplates(PutAction(**options))
     templates.check_size(5)
     PropertyTemplates(PutAction()).check_size(None)

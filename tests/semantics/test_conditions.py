@@ -167,7 +167,6 @@ def test_a_list_of_entity_tags_is_read(text, expected):
 
 @pytest.mark.parametrize("text", ["abc", '"a', 'w/"a"', '"a" "b"', '"a", b', '"a b"', '*, "a"', '"a"b"', '"a\n"'])
 def test_a_malformed_list_is_one_member(text):
-    """A malformed list is kept as one member, which matches no entity tag."""
     assert parse_etags(text) == (text,)
     assert not weak_match(text, '"a"')
 

@@ -233,7 +233,6 @@ def test_a_path_becomes_a_reference(path, expected):
 
 @given(st.text(st.characters(exclude_categories=["Cs"])).map(lambda rest: f"/{rest}"))
 def test_a_reference_decodes_to_its_path(path):
-    """The reference to any path stays on the same host, and decodes to that path."""
     reference = urlsplit(path_reference(path))
     assert (unquote(reference.path), reference.netloc, reference.query, reference.fragment) == (path, "", "", "")
 

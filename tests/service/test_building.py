@@ -70,7 +70,6 @@ def test_the_store_of_an_unchanged_bucket_is_reused(builder):
 
 
 def test_a_new_cache_gets_a_new_store(builder):
-    """A target with a new cache gets a new store, even if its bucket is unchanged."""
     first = builder.build(CONFIGURATION)
     second = builder.build(CONFIGURATION.replace("  other:", "    cache: {maxAge: 10s}\n  other:"))
     assert isinstance(second.stores["site"].store, CachingStore)
@@ -96,7 +95,6 @@ def test_counts_of_caches_are_handed_over(builder):
 
 
 def test_the_access_of_an_unchanged_target_is_reused(builder):
-    """A target of an unchanged configuration keeps its compiled resources."""
     first = builder.build(CONFIGURATION)
     assert builder.build(CONFIGURATION).mounts.sites[0].access is first.mounts.sites[0].access
 
@@ -117,7 +115,6 @@ def test_all_unusable_buckets_are_reported(builder, monkeypatch):
 
 
 def test_probes_bypass_caches_and_measurements(builder):
-    """A probe uses the store of S3 itself."""
     parts = builder.build(CONFIGURATION.replace("  other:\n", "  other:\n    cache: {maxAge: 10s}\n"))
     assert {target.name: type(store).__name__ for target, store in bare_stores(parts)} == {
         "site": "S3Store",
@@ -176,7 +173,6 @@ def _remaining(parts):
     ],
 )
 def test_a_purge_can_name_target_and_prefix(parts, filters, number, remaining):
-    """A target and a prefix restrict a purge; without them, all objects are dropped."""
     assert purge(parts, *filters) == number
     assert tuple(_remaining(parts).values()) == remaining
 

@@ -79,7 +79,6 @@ def test_certificates_are_inline_or_in_files(tmp_path):
 
 
 def test_authorities_of_clients_are_in_files_or_at_urls(tmp_path):
-    """All authorities are read, and a missing one is an error."""
     (tmp_path / "a.pem").write_text(A.chain)
     options = {"client_auth": "require", "client_cas": (GuardedUrl("a.pem"), GuardedUrl("https://x.test/b.pem"))}
     result = _find(_settings(A.certificate, **options), tmp_path, {"https://x.test/b.pem": B.chain})
@@ -91,7 +90,6 @@ def test_authorities_of_clients_are_in_files_or_at_urls(tmp_path):
 
 
 def test_invalid_authorities_are_an_error(tmp_path):
-    """The message names the option."""
     (tmp_path / "a.pem").write_text(A.key)
     result = _find(_settings(client_auth="require", client_cas=(GuardedUrl("a.pem"),)), tmp_path)
     assert [str(diagnostic.message) for diagnostic in unusable_certificates(result.settings)] == [
@@ -100,7 +98,6 @@ def test_invalid_authorities_are_an_error(tmp_path):
 
 
 def test_a_missing_file_is_an_error(tmp_path):
-    """The message has the path of the configuration and the reason."""
     result = _find(_settings(Certificate(certificate_url=GuardedUrl("a.crt"), private_key=Secret("", "x"))), tmp_path)
     (diagnostic,) = result.diagnostics
     assert (diagnostic.code, diagnostic.message) == (
@@ -114,7 +111,6 @@ DOCUMENTS = {"https://far.test/a": A.chain, "s3://bucket/key": A.key}
 
 
 def test_certificates_are_fetched_once(tmp_path):
-    """A certificate of both listeners is fetched once."""
     requested = []
     settings = structs.replace(_settings(REMOTE), internal_server=InternalServer(ssl=Ssl(certificates=(REMOTE,))))
     fetch = _fetcher(DOCUMENTS, requested)
@@ -125,7 +121,6 @@ def test_certificates_are_fetched_once(tmp_path):
 
 
 def test_a_failed_fetch_is_an_error(tmp_path):
-    """The message has the URL and the reason."""
     result = _find(_settings(REMOTE), tmp_path, {"s3://bucket/key": A.key})
     assert [(diagnostic.message, diagnostic.severity) for diagnostic in result.diagnostics] == [
         ("`https://far.test/a` cannot be fetched: the answer is 404", Severity.ERROR)
@@ -133,7 +128,6 @@ def test_a_failed_fetch_is_an_error(tmp_path):
 
 
 def test_a_failed_renewal_keeps_the_certificate(tmp_path):
-    """The previous certificate stays in use, with a warning."""
     first = _find(_settings(REMOTE), tmp_path, DOCUMENTS)
     second = _find(_settings(REMOTE), tmp_path, {}, first.fetched)
     assert {diagnostic.severity for diagnostic in second.diagnostics} == {Severity.WARNING}
@@ -141,7 +135,6 @@ def test_a_failed_renewal_keeps_the_certificate(tmp_path):
 
 
 def test_a_certificate_in_der_is_an_error(tmp_path):
-    """A document that is not text is not PEM."""
     result = _find(_settings(REMOTE), tmp_path, fetch=lambda *_: b"\x30\x82\xff")
     assert {diagnostic.message.rpartition(": ")[2] for diagnostic in result.diagnostics} == {"it is not text"}
 
@@ -154,7 +147,6 @@ def test_fetched_certificates_are_due_after_an_hour(tmp_path, monkeypatch):
 
 
 def test_a_self_signed_certificate_has_its_names(tmp_path):
-    """The certificate has the configured names and stays the same over reloads."""
     names = ("files.test", "127.0.0.1")
     result = _find(_settings(self_signed_hostnames=names), tmp_path)
     (certificate,) = result.settings.server.ssl.all_certificates
@@ -175,7 +167,6 @@ def test_a_removed_self_signed_certificate_is_forgotten(tmp_path):
 
 
 def test_disabled_tls_reads_nothing(tmp_path):
-    """With TLS disabled, neither files nor URLs are read."""
     settings = _settings(REMOTE, enabled=False)
     result = _find(settings, tmp_path)
     assert (result.settings, result.diagnostics) == (settings, ())
@@ -256,7 +247,6 @@ def test_dates_that_clients_refuse_are_errors(certificate, said):
 
 
 def test_a_host_without_a_certificate_has_its_place(files):
-    """The caret is at the host of the mount."""
     _install(files, VALID)
     text = (files.folder / "proxy.yaml").read_text()
     files.configure(text.replace("path: [/]", "host: c.test, path: [/]"))

@@ -46,7 +46,6 @@ def test_rewrites_are_added_removed_or_changed(tmp_path, before, after, expected
 
 
 def test_many_rewrites_are_shortened(tmp_path):
-    """Five rewrites are named, and the others are counted."""
     files = Files.create(tmp_path)
     before = files.load()
     files.write("\n".join(f'rewrite r{number} `^/{number}$` -> "/x"' for number in range(100)))
@@ -83,7 +82,6 @@ ACTIONS = "actions: {PUT: {enabled: true, config: {maxSize: 1MiB}}}\n    mount:"
     ],
 )
 def test_changed_options_are_named(tmp_path, old, new, expected):
-    """Each changed option is named, with its target if it belongs to one."""
     files = Files.create(tmp_path)
     before = files.load()
     files.configure(CONFIGURATION.replace(old, new, 1))
@@ -92,7 +90,6 @@ def test_changed_options_are_named(tmp_path, old, new, expected):
 
 
 def test_no_secret_is_reported(tmp_path):
-    """A changed key or password is reported only by its name."""
     staff = "authProviders: {basic: {staff: {realm: Staff}}}\nrules:"
     team = "resources: [{path: /**, provider: staff, basic: {credentials: [{user: ann, password: {value: OLDpass1}}]}}]\n    mount:"
     text = CONFIGURATION.replace("rules:", staff).replace("mount:", team)
@@ -105,7 +102,6 @@ def test_no_secret_is_reported(tmp_path):
 
 
 def test_a_renamed_target_is_removed_and_added(tmp_path):
-    """A new name is reported as one removed and one added target."""
     files = Files.create(tmp_path)
     before = files.load()
     files.configure(CONFIGURATION.replace("  site:", "  other:"))

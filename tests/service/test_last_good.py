@@ -43,7 +43,6 @@ def test_the_copy_of_another_version_is_read(files, tmp_path):
 
 
 def test_a_copy_belongs_to_one_configuration(last_good, tmp_path):
-    """A copy of another configuration file is not used."""
     with pytest.raises(NoLastGood, match="has the copy of"):
         last_good.read(tmp_path / "other.yaml", ENVIRONMENT)
 
@@ -61,7 +60,6 @@ def test_a_copy_belongs_to_one_configuration(last_good, tmp_path):
     ],
 )
 def test_a_damaged_copy_is_not_used(last_good, files, content):
-    """A damaged copy is an error that names the directory."""
     (last_good.directory / COPY).write_bytes(content)
     with pytest.raises(NoLastGood, match="has no copy"):
         last_good.read(files.configuration, ENVIRONMENT)

@@ -51,7 +51,6 @@ def test_text_lines_have_time_and_level():
 
 
 def test_json_lines_are_one_object_each():
-    """A traceback is a field of its line."""
     first, second, defect = _lines(Log("info", "json"))
     assert json.loads(first)["message"] == "serving well"
     assert second == "path=/a status=200"
@@ -97,7 +96,6 @@ def test_the_level_decides_what_is_reported(level, count):
 
 @pytest.mark.parametrize("level", ["debug", "info", "warning", "error"])
 def test_the_level_does_not_switch_the_access_log(level):
-    """Requests are logged with every level: `log.access` alone switches them."""
     assert "path=/a status=200" in _lines(Log(level, "json"))
 
 
@@ -248,7 +246,6 @@ def test_lines_that_nothing_took_are_counted():
 
 
 def test_lines_of_several_processes_do_not_mix():
-    """Lines of several writers of one pipe are never split."""
     with _pipe() as (reading, writing):
         outlets = [Outlet(FORMAT, StreamOutput(writing)) for _ in range(4)]
         with ThreadPoolExecutor() as pool:
@@ -275,7 +272,6 @@ def test_a_nonblocking_descriptor_loses_nothing():
 
 
 def test_a_closed_reader_is_no_error():
-    """Lines without a reader are dropped."""
     reading, writing = os.pipe()
     os.close(reading)
     outlet = Outlet(FORMAT, StreamOutput(writing))
@@ -293,7 +289,6 @@ def test_every_line_can_be_written(text):
 
 
 def test_a_closed_outlet_ends():
-    """Closing an outlet after the last lines ends its thread."""
     with _pipe() as (reading, writing):
         before = threading.active_count()
         outlet = Outlet(FORMAT, StreamOutput(writing))

@@ -46,7 +46,6 @@ async def _run(*results: ProbeResult):
 
 
 async def test_the_last_result_is_kept():
-    """The result of the last probe is kept for status and metrics."""
     prober, _ = await _run(UP, DOWN)
     assert [*prober.results.values()] == [DOWN]
 
@@ -94,7 +93,6 @@ async def test_without_an_interval_nothing_is_probed():
 
 
 async def test_a_bucket_is_found_by_a_successful_probe():
-    """No bucket is found before the first probe or after a failed one."""
     assert not Prober(_ScriptedProbes([]), 60, print).finds_bucket
     assert (await _run(UP))[0].finds_bucket
     assert not (await _run(UP, DOWN))[0].finds_bucket

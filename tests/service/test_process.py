@@ -226,7 +226,6 @@ def test_a_full_queue_does_not_block(inbox):
     ],
 )
 def test_the_watchdog_period_is_for_one_process(environment, period):
-    """WATCHDOG_USEC applies only to the process WATCHDOG_PID."""
     assert watchdog_period(environment, pid=7) == period
 
 

@@ -84,7 +84,6 @@ def test_the_event_loop_is_configured(choice, expected):
 
 
 def test_uvloop_is_optional(monkeypatch):
-    """Without uvloop, `auto` is asyncio and `uvloop` is an error."""
     monkeypatch.setitem(sys.modules, "uvloop", None)
     assert _loop_module("auto") == "asyncio"
     with pytest.raises(CannotServe, match="not installed"):

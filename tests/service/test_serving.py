@@ -32,7 +32,6 @@ HTTP2 = TARGETS + "server: {ssl: {selfSignedHostnames: [localhost]}}\n"
     ],
 )
 def test_a_configuration_that_needs_a_missing_extra_is_refused(monkeypatch, tmp_path, module, section, message):
-    """The message names the extra."""
     monkeypatch.setitem(sys.modules, f"tornado_proxy.{module}", None)
     with pytest.raises(Unbuildable, match=message):
         _single_process(tmp_path, section)
@@ -66,7 +65,6 @@ async def _started(serving):
 
 
 async def test_winding_down_closes_connections(tmp_path):
-    """Connections are closed, and new ones are refused."""
     serving = _single_process(tmp_path, "targets: {}\n")
     address = await _started(serving)
     async with _asked(address, b"GET / HTTP/1.1\r\nHost: h") as (status, reader), asyncio.timeout(10):
@@ -156,7 +154,6 @@ async def test_requests_are_kept_as_the_configuration_says(tmp_path):
 
 
 async def test_new_limits_apply_to_new_connections(tmp_path):
-    """A head above the new limit is refused."""
     serving = _single_process(tmp_path, "targets: {}\n")
     address = await _started(serving)
     await serving.activate(2, _configuration(tmp_path, "limits: {maxHeaderSize: 1KiB}\ntargets: {}\n"))

@@ -93,14 +93,12 @@ def test_what_says_nothing_new_keeps_the_digest(files, added):
 
 
 def test_the_digest_does_not_depend_on_the_directory(files, tmp_path):
-    """Equal files in another directory have the same digest."""
     (tmp_path / "elsewhere").mkdir()
     other = Files.create(tmp_path / "elsewhere", site='rewrite a `^/a$` -> "/b"')
     assert other.read().digest == files.read().digest
 
 
 def test_the_repr_has_no_secret(files):
-    """The `repr` of a snapshot contains no secret."""
     snapshot = files.read()
     assert "s3cret" not in repr((snapshot, [*snapshot.__rich_repr__()]))
 
@@ -111,7 +109,6 @@ def test_all_sources_are_watched(files):
 
 
 def test_a_credential_is_watched(files):
-    """A credential of systemd is watched, and a new one is a change."""
     (files.folder / "credentials").mkdir()
     credential = files.folder / "credentials" / "s3"
     credential.write_text("first\n")
@@ -125,7 +122,6 @@ def test_a_credential_is_watched(files):
 
 @pytest.mark.parametrize("change", [*EDITS, _change_a_secret, _remove_a_secret])
 def test_a_known_snapshot_hides_no_change(files, change):
-    """Reading with a previous snapshot returns the same as reading without one."""
     before = files.read()
     change(files)
     assert read_snapshot(files.configuration, ENVIRONMENT, before) == files.read()
@@ -164,7 +160,6 @@ def test_certificates_are_fetched_when_they_are_due(files, due, is_compiled_agai
 
 
 def test_an_unchanged_configuration_is_compiled_once(files):
-    """Another reading reuses the compiled configuration."""
     before = files.read()
     files.write("", "another")
     assert read_snapshot(files.configuration, ENVIRONMENT, before).settings is before.settings
@@ -207,7 +202,6 @@ def test_an_emptied_file_is_read_again(files):
 
 
 def test_an_empty_file_is_accepted_after_a_second(files):
-    """A file that stays empty for a second is empty on purpose."""
     pauses: list[float] = []
     reader = SnapshotReader(files.configuration, ENVIRONMENT, pauses.append)
     reader()
@@ -260,7 +254,6 @@ def test_a_missing_directory_is_reported_after_a_second(files):
 
 
 def test_unchanged_files_are_read_once(files):
-    """An unchanged snapshot needs no second reading."""
     pauses: list[float] = []
     reader = SnapshotReader(files.configuration, ENVIRONMENT, pauses.append)
     first = reader()
@@ -268,14 +261,12 @@ def test_unchanged_files_are_read_once(files):
 
 
 def test_a_missing_configuration_is_reported(tmp_path):
-    """A missing configuration is a diagnostic, and its path is watched."""
     snapshot = read_snapshot(tmp_path / "none.yaml", {})
     assert [diagnostic.code for diagnostic in snapshot.diagnostics] == ["unreadable-file"]
     assert snapshot.watched == (tmp_path / "none.yaml",)
 
 
 def test_mistakes_of_all_files_are_reported_in_one_run(files):
-    """A mistake in one file does not hide a mistake in another."""
     files.write('rewrite `^/(` -> "/b"')
     files.write("rewrit", "other")
     configuration = files.load()
@@ -311,7 +302,6 @@ def test_missing_rules_are_an_error(files):
 
 
 def test_a_configuration_without_rules_needs_no_rule_files(files):
-    """`rules` can be left out."""
     files.configure(files.configuration.read_text().replace("rules: [rules]\n", ""))
     assert files.load().usable
 

@@ -30,13 +30,11 @@ def test_port_zero_is_any_free_port():
 
 
 def test_an_unknown_host_is_reported():
-    """A host name that does not resolve is an error."""
     with pytest.raises(CannotListen, match=r"cannot listen on no-such-host\.invalid:0"):
         open_sockets(Listener("no-such-host.invalid", 0))
 
 
 def test_all_addresses_of_a_name_have_one_port(monkeypatch):
-    """All addresses use the free port that the first one got."""
     addresses = [(socket.AF_INET, socket.SOCK_STREAM, 0, "", (address, 0)) for address in ("127.0.0.1", "127.0.0.2")]
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_arguments, **_options: addresses)
     with _opened("localhost") as sockets:
@@ -44,7 +42,6 @@ def test_all_addresses_of_a_name_have_one_port(monkeypatch):
 
 
 def test_the_url_of_a_unix_socket_is_its_path(tmp_path):
-    """An inherited socket of the file system has a URL with its path."""
     with socket.socket(socket.AF_UNIX) as inherited:
         inherited.bind(str(tmp_path / "http"))
         assert named([inherited], inherited=True).url == f"unix:{tmp_path / 'http'}"
@@ -52,7 +49,6 @@ def test_the_url_of_a_unix_socket_is_its_path(tmp_path):
 
 @pytest.mark.skipif(not socket.has_ipv6, reason="there is no IPv6 here")
 def test_an_ipv6_address_has_brackets():
-    """The URL of `::1` has brackets around the address."""
     try:
         with _opened("::1") as sockets:
             assert sockets.url.startswith("http://[::1]:")

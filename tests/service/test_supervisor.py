@@ -245,7 +245,6 @@ print([worker.get("generation") for worker in supervisor.workers() if worker["pi
 
 
 def test_a_hanging_worker_obeys_sigterm(run):
-    """After SIGTERM, a worker does not wait for its hanging thread."""
     printed = run("""
 activating = asyncio.create_task(supervisor.activate(2, hanging()))
 mark = Path(sys.argv[1] + ".read")

@@ -57,7 +57,6 @@ def test_the_effect_of_a_failure_is_configured(files, choice, usable):
 
 
 def test_invalid_rules_are_not_tested(files):
-    """Tests do not run if rules or configuration have a mistake."""
     files.write(f"{FAILING_TEST}\nrewrite `^/(` -> `/x`")
     configuration = files.load()
     assert run_rule_tests(configuration, None) is configuration
@@ -86,7 +85,6 @@ def test_a_target_with_changed_options_is_tested(files):
 
 
 def test_many_failures_are_counted(files):
-    """Twenty failures are reported, and the others are counted."""
     files.write('rewrite `^/a$` -> "/b"\n' + 'test "/a" -> "/c"\n' * 25)
     diagnostics = run_rule_tests(files.load(), None).diagnostics
     assert len(diagnostics) == 21

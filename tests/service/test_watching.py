@@ -167,7 +167,6 @@ def test_a_missing_directory_is_watched(new_watch, tmp_path, poked):
 
 
 def test_an_unused_watch_can_be_closed(poked):
-    """Closing a watch before its first look is not an error."""
     Watch(poked.set).close()
 
 
@@ -271,7 +270,6 @@ async def _run_follower(follower, waiting) -> None:
 
 
 async def test_a_follower_closes_its_watch():
-    """The watch is closed when the follower ends."""
     reload, watches = _CountingReload(), []
 
     def watch(poke):
@@ -290,7 +288,6 @@ async def _poke_once(follower, reload):
 
 
 async def test_a_poke_causes_one_reload():
-    """The next reload waits for the next poke."""
     reload = _CountingReload()
     follower = Follower(_places, reload, WITHOUT_POLLING, _BlindWatch)
 
@@ -318,7 +315,6 @@ async def test_continuous_changes_are_loaded():
 
 
 async def test_a_real_edit_causes_a_reload(tmp_path):
-    """With notifications of the kernel, an edited file is reloaded."""
     reload = _CountingReload()
 
     async def edit():

@@ -32,7 +32,6 @@ def test_metrics_of_processes_are_added_up():
 
 
 def test_creation_times_are_not_added_up():
-    """The creation time of a series is that of the first process."""
     first = _process(a=1)
     created, sums = _last_values(first)["requests_created"], _last_values(added((*first, *_process(a=1))))
     assert (sums["requests_created"], sums["requests_total"]) == (created, 2)
@@ -58,7 +57,6 @@ def _value(name, labels=None, **state) -> float | None:
 
 
 def test_each_outcome_of_reloads_has_a_count():
-    """An outcome that did not occur is counted as zero."""
     counts = {
         each: _value("reloads_total", {"outcome": each}, reloads={"refused": 2}) for each in ("refused", "loaded")
     }
@@ -108,7 +106,6 @@ def _start_time(metrics):
 
 
 def test_processes_are_added_up_but_for_their_start():
-    """The memory of processes is added up; the start of the service is that of its first process."""
     counts = tuple(ProcessMetrics().collect())
     single, total = _last_values(counts), _last_values(added((*counts, *counts)))
     assert total["process_resident_memory_bytes"] == 2 * single["process_resident_memory_bytes"]

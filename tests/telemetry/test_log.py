@@ -31,7 +31,6 @@ def test_escaped_texts_are_printable(text):
 
 @given(TEXTS)
 def test_a_quoted_text_is_json(text):
-    """A quoted text is a JSON string with the same value."""
     assert json.loads(json_text(text)).encode("utf-16", "surrogatepass") == text.encode("utf-16", "surrogatepass")
 
 
@@ -100,14 +99,12 @@ def test_an_empty_reason_is_left_out(form):
 
 @pytest.mark.parametrize("url", ["https://ann:pASSw@s3.test/b", "http://pASSw@s3.test", "//a:pASSw@h"])
 def test_a_reason_shows_no_user_information(url):
-    """An address in a library's error is logged without its user information."""
     line = _line(Served(REQUEST, 502, 0, 0, 0.0, reason=f'Unreachable: could not connect to "{url}"', is_error=True))
     assert "could not connect to" in line
     assert "pASSw" not in line
 
 
 def test_an_incomplete_answer_is_marked():
-    """An incomplete answer has a field of its own."""
     line = _line(Served(REQUEST, 200, 5, 0, 0.0, complete=False, reason="the client went away"))
     assert line.endswith('complete=false reason="the client went away"')
 
@@ -151,7 +148,6 @@ def test_a_reload_is_one_line(caplog):
 
 
 def test_a_refused_edit_names_every_place(caplog):
-    """A refused edit is logged with each diagnostic and its place."""
     source = SourceFile("site.rules", "target site {\n  rewrte\n}")
     diagnostics = (
         Diagnostic("syntax", "`rewrte` is not a statement", Span(source, 16, 22), "did you mean `rewrite`?"),
@@ -166,7 +162,6 @@ def test_a_refused_edit_names_every_place(caplog):
 
 
 def test_a_retired_generation_is_logged_for_debugging(caplog):
-    """A retired generation is logged at the level `debug`."""
     service_log(Retired(7))
     assert caplog.records[0].levelno == logging.DEBUG
 

@@ -63,7 +63,6 @@ def emit(registry):
 
 
 def test_an_answer_is_counted_with_its_bytes_and_time(registry, emit):
-    """A request is counted by status, with its bytes and its duration."""
     emit(Served(_request(), 200, sent=7, received=0, seconds=0.5))
     labels = {"target": "site", "method": "GET"}
     assert registry.get_sample_value("tornado_proxy_requests_total", {**labels, "status": "200"}) == 1
@@ -140,7 +139,6 @@ def test_caches_are_counted_by_target():
 
 
 def test_the_sizes_of_bodies_are_counted(registry, emit):
-    """The bodies of requests and of answers have a histogram each."""
     emit(Served(_request("PUT"), 201, sent=7, received=5000, seconds=0.5))
     labels = {"target": "site", "method": "PUT", "class": "2xx"}
     value = registry.get_sample_value
@@ -259,13 +257,11 @@ def test_errors_are_requests_as_well():
 
 
 def test_the_requests_of_several_processes_are_merged():
-    """The rows of all processes are in order of time."""
     added = _activity(_served(1), _served(4)) + _activity(_served(2))
     assert [row.at for row in added.recent] == [1, 2, 4]
 
 
 def test_hits_are_kept_minute_by_minute():
-    """Each minute has its hits, and the last one those so far."""
     history = HitHistory()
     for at, hits in ((100.0, 0), (130.0, 2), (160.0, 5), (221.0, 6)):
         history.add(at, Counter({RULE: hits}))
@@ -357,7 +353,6 @@ def _refusal(status: int, at: float = 0.0, path: str = "/a", reason: str = "why"
 
 
 def test_requests_are_counted_by_target_class_and_duration():
-    """A tally of a target has its requests by status class and duration, and the bytes; requests in flight are counted too."""
     activity = _activity(_hit(), _hit(seconds=0.4), _refusal(404), _refusal(502))
     tally = activity.targets["site"]
     assert (tally.requests, tally.classes, tally.sent, tally.received) == (4, (0, 2, 0, 1, 1), 20, 4)
@@ -436,7 +431,6 @@ def _sample(requests: int, in_flight: int = 0) -> Activity:
 
 
 def test_an_interval_is_the_difference_of_two_samples():
-    """The requests of an interval are those between two samples."""
     history = ActivityHistory()
     for at, requests in ((100.0, 7), (105.0, 17), (110.5, 17)):
         history.add(at, _sample(requests, in_flight=2))

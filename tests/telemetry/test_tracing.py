@@ -33,7 +33,6 @@ def _spans(*events, **settings):
 
 
 def test_a_request_is_a_span_with_its_rewrite_and_its_calls():
-    """The spans of a rewrite and of calls to S3 are children of the request's span, within its time."""
     spans = _spans(S3Called("site", "open", "ok", 0.5), Served(_record(rule="press", key="/b"), 200, 5, 0, 2.0))
     request = spans["GET"]
     assert {*spans} == {"GET", "rewrite", "s3 open"}
@@ -53,19 +52,16 @@ def test_an_incoming_trace_is_continued():
 
 
 def test_a_request_that_is_not_sampled_has_no_span():
-    """With `sampledPercent` 0 no request is traced."""
     assert _spans(Served(_record(), 200, 5, 0, 2.0), sampled_percent=0) == {}
 
 
 @pytest.mark.parametrize(("status", "failed"), [(404, False), (502, True)])
 def test_a_server_error_marks_the_span(status, failed):
-    """A 5xx marks the span as an error, and a 4xx doesn't."""
     span = _spans(Served(_record(), status, 5, 0, 2.0, reason="why", is_error=True))["GET"]
     assert (span.status.status_code.name == "ERROR") is failed
 
 
 def test_calls_belong_to_the_request_that_made_them():
-    """A second request in the same task has its own calls only."""
     first_request = S3Called("site", "head", "ok", 0.1), Served(_record(), 200, 5, 0, 2.0)
     spans = _spans(*first_request, Served(_record(rule="x"), 200, 5, 0, 2.0))
     assert spans["rewrite"].parent.span_id == spans["GET"].context.span_id

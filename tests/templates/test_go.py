@@ -258,7 +258,6 @@ def test_a_missing_field_or_group_is_a_mistake(text, message, offset, help):
 
 
 def test_the_help_for_an_unknown_field_lists_the_fields():
-    """The help lists all fields if none is similar."""
     (mistake,) = _check("{{.Qqqq}}").mistakes
     assert mistake.help == "there are Groups, Key, Request, Target, User"
 
@@ -342,7 +341,6 @@ def test_a_definition_replaces_a_built_in_helper():
 
 
 def test_calls_of_helpers_are_recognised():
-    """A template without `template` and `include` is compiled without helpers."""
     assert not calls_helpers("/template/{{ .Key }}")
     assert calls_helpers('{{- template "a" . -}}')
     assert calls_helpers('{{ include "a" . | upper }}')
@@ -356,7 +354,6 @@ def test_a_value_that_the_client_did_not_send_is_told_from_other_errors(text):
 
 
 def test_a_value_that_is_there_may_be_read_wrongly():
-    """A second value of a header that has one is an error of the template."""
     sent = TargetKeyRewriteData("/", None, Request(headers=(("X-Team", "blue"),)))
     with pytest.raises(RenderError) as caught:
         _compiled('{{ index .Request.Header "X-Team" 1 }}').render(CAPTURES, sent)

@@ -44,7 +44,6 @@ def test_a_request_has_the_form_of_go_s_server(text, result):
 
 
 def test_each_read_of_the_query_is_a_new_value():
-    """Sorting one query in place does not change the others."""
     assert _rendered_request("{{sortAlpha (index .URL.Query `x`)}}{{index .URL.Query `x`}}") == "[1 2][2 1]"
 
 
@@ -124,7 +123,6 @@ def _rendered(text, **changes):
     ],
 )
 def test_data_have_the_fields_and_methods_of_go(expression, value):
-    """The fields and methods of the data have the names and results of Go."""
     assert _rendered(f"{{{{print {expression}}}}}") == value
 
 

@@ -34,7 +34,6 @@ def test_the_table_lists_exactly_the_functions():
 
 
 def test_the_table_lists_the_refused_functions():
-    """The documentation has each refused function, beside the reason in its message."""
     rows = _rows(_section("Refused functions"))
     assert {name: reason for names, reason in rows for name in _quoted(names)} == dict(vocabulary().refused)
 

@@ -100,7 +100,6 @@ class ServedRequest(Request, frozen=True):
 
 
 def test_links_have_the_port_of_the_request():
-    """The URI of a request has the port of its authority, although its host has no port."""
     request = ServedRequest(host="files.example", path="/a", scheme="http", authority="files.example:8080")
     assert _rendered("{{ requestURI .R }}", {"R": request}) == "http://files.example:8080/a"
 
@@ -157,7 +156,6 @@ def test_to_make_a_request_safe_has_its_costs():
 
 
 def test_headers_may_be_the_data_of_a_page():
-    """The headers of a request are an http.Header, in any case of their names."""
     headers = HeaderFields((("x-kind", "a"), ("X-Kind", "b")))
     assert _rendered('{{ .H.Get "X-KIND" }} {{ index .H "X-Kind" }}', {"H": headers}) == "a [a b]"
 
@@ -179,14 +177,12 @@ def test_pages_headers_and_status_share_helpers():
     ],
 )
 def test_a_mistake_has_its_place_in_the_page_or_a_helper(text, helpers, place):
-    """A mistake has the index of the helper, and offsets in the helper or the page."""
     with pytest.raises(PageMistake) as caught:
         compile_page(text, helpers)
     assert (caught.value.helper, caught.value.offset, caught.value.end) == place
 
 
 def test_a_page_has_the_limits_of_the_caller():
-    """The caller may lower the limit of texts."""
     page = compile_page("{{ range .L }}{{ . }}{{ end }}")
     assert len(page.render({"L": ["x" * 1000] * 100})) == 100_000
     with pytest.raises(LimitError, match="a text of more than 5000 bytes"):
@@ -203,14 +199,12 @@ def test_a_page_has_the_limits_of_the_caller():
     ],
 )
 def test_a_page_that_fails_has_a_reason(text, message):
-    """The message is that of the function that fails."""
     data = {"S": "s", **({"X": object()} if "X" in text else {})}
     with pytest.raises(RenderError, match=message):
         _rendered(text, data)
 
 
 def test_a_constant_request_is_a_mistake():
-    """A constant in the place of a request is a mistake at load."""
     with pytest.raises(PageMistake, match=r"expected `\*http.Request`, found a string"):
         compile_page('{{ requestURI "x" }}')
 

@@ -93,7 +93,6 @@ def test_filters_and_tests_stay_within_the_budget(text):
 
 
 def test_random_and_unsafe_filters_are_left_out():
-    """Filters with random results or access to arbitrary attributes are left out."""
     assert set(FILTERS) <= set(filters.FILTERS)
     assert not {"random", "attr", "groupby", "map_attr", "pprint", "safe", "xmlattr", "tojson"} & set(FILTERS)
 
@@ -130,7 +129,6 @@ def test_every_test_is_one_of_jinja():
     ],
 )
 def test_formatted_texts_fit_into_the_calculated_size(text, values):
-    """The calculated size of a formatted text includes widths, precisions and values."""
     assert len(text % values) <= formatted(text, values)
 
 

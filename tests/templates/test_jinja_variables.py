@@ -66,7 +66,6 @@ def test_templates_read_the_documented_variables(text, result):
     ],
 )
 def test_a_missing_user_is_none_and_false(text, result):
-    """A template may test whether a user is signed in."""
     assert rendered(text, user=None) == result
 
 

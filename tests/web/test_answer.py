@@ -59,7 +59,6 @@ def test_a_text_without_a_charset_may_get_one(stored, sent):
 
 
 def test_a_whole_file_has_all_its_headers():
-    """A file has the headers of the object, its length, its digest and `Accept-Ranges`."""
     assert dict(file_headers(OBJECT_INFO, Actions())) == {
         "Content-Type": "text/plain",
         "Content-Length": "5",
@@ -107,7 +106,6 @@ def test_a_cached_file_has_its_age():
 
 
 def test_a_304_has_validators_and_lifetimes():
-    """A 304 has no headers of the content."""
     names = [name for name, _ in _unchanged(OBJECT_INFO)]
     assert names == ["Cache-Control", "Expires", "ETag", "Last-Modified"]
 
@@ -164,7 +162,6 @@ GIB = 1 << 30
 
 
 async def test_chunks_are_joined():
-    """The client receives all chunks of the store in order."""
     chunks = [b"a" * 200_000, b"", b"b", b"c" * 70_000]
     async with serve(OneObjectStore(ScriptedBody(chunks, 270_001))) as site:
         answer = await site.get("/x")

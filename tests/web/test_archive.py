@@ -116,7 +116,6 @@ async def test_chosen_entries_can_be_downloaded():
 
 
 async def test_archives_are_disabled_by_default():
-    """Without the option, the format is a 400 and is not linked."""
     async with serve(FILES) as site:
         refused, page = await site.get("/p/d/?format=zip"), await site.get("/p/d/", Accept="text/html")
     assert refused.status == 400

@@ -107,7 +107,6 @@ async def test_only_permitted_actions_are_offered(resources, offered):
 
 
 async def test_the_form_has_the_limits_of_uploads():
-    """The page has `allowOverride` and `maxSize` of the target."""
     put = PutAction(enabled=True, allow_override=True, max_size=7)
     async with serve({}, actions=Actions(put=put)) as site:
         html = (await site.get("/", Accept="text/html")).text
@@ -134,7 +133,6 @@ async def test_a_readme_is_shown_below_the_list(listing, target, expected):
 
 
 async def test_a_readme_is_shown_on_the_first_page_only():
-    """The pages that follow have no README."""
     async with serve(README, listing=ListingOptions(readme=True)) as site:
         following = json.loads((await site.get("/?limit=1&format=json")).body)["next"]
         html = (await site.get(f"{following}&format=html", Accept="text/html")).text
@@ -217,7 +215,6 @@ async def test_a_readme_that_was_rendered_waits_for_no_other(monkeypatch):
 
 @pytest.mark.parametrize("accept", ["text/html", "application/json"])
 async def test_a_listing_in_an_unknown_format_is_refused(accept):
-    """An unknown format is a 400 that names the formats, in the format that Accept chooses."""
     async with serve({"d/a": b"x"}) as site:
         answer = await site.get("/d/?format=jsn", Accept=accept)
     assert (answer.status, answer.headers["content-type"].partition(";")[0]) == (400, accept)
@@ -255,8 +252,6 @@ async def test_the_policy_of_a_page_allows_s3_if_necessary(get, put, expected):
 
 
 async def test_a_listing_without_credentials_for_s3_is_shown():
-    """If nothing can be signed, the listing is shown and its policy does not allow S3."""
-
     class Unsigned(MemoryStore):
         async def presign(self, key, expires):
             raise UpstreamError("there are no credentials")

@@ -29,13 +29,11 @@ def _policy(*origins, methods=(), headers=()):
     ],
 )
 def test_an_answer_names_the_origin_that_may_read_it(origins, is_known):
-    """An answer to an unknown origin has no CORS header but `Vary`."""
     answer = _policy(*origins).of_answer("GET", _request_headers(Origin=ORIGIN))
     assert answer == ((VARY, ALLOWED) if is_known else (VARY,))
 
 
 def test_any_origin_is_allowed_by_a_star():
-    """Any origin is allowed if the list is empty or contains `*`."""
     for policy in (_policy(), _policy("*", ORIGIN), OPEN):
         assert policy.of_answer("GET", _request_headers(Origin=ORIGIN)) == (VARY, ("Access-Control-Allow-Origin", "*"))
 
@@ -96,7 +94,6 @@ def test_any_header_is_allowed_by_a_star():
 
 
 def test_only_options_with_a_requested_method_is_a_preflight():
-    """Any other request, OPTIONS included, is not a preflight."""
     assert is_preflight("OPTIONS", _preflight_headers())
     assert not is_preflight("OPTIONS", _request_headers(Origin=ORIGIN))
     assert not is_preflight("GET", _preflight_headers())

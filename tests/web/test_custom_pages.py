@@ -46,7 +46,6 @@ async def test_an_error_page_can_be_custom():
 
 
 async def test_a_page_can_change_the_status():
-    """The event has the status that was sent."""
     async with serve({}, custom=_recipe("not_found_error", "gone", status="410")) as site:
         answer = await site.get("/a")
         event = await site.last_event()
@@ -54,7 +53,6 @@ async def test_a_page_can_change_the_status():
 
 
 async def test_a_head_has_the_headers_of_the_page():
-    """HEAD has the status and the length of the custom page, without a body."""
     async with serve({}, custom=_recipe("not_found_error", "gone")) as site:
         answer = await site.request("HEAD", "/a")
     assert (answer.status, answer.headers["content-length"], answer.body) == (404, "4", b"")
@@ -134,7 +132,6 @@ async def test_headers_of_files_can_be_custom():
 
 
 async def test_a_304_has_custom_headers_for_caches():
-    """A 304 has only the custom headers that are for caches."""
     headers = (("cache-control", "max-age=9"), ("X-Type", "{{ .StreamFile.ContentType }}"))
     custom = {FILE_HEADERS: Recipe(FILE_HEADERS, None, headers)}
     async with serve({"a": b"x"}, custom=custom, get=GetAction(streamed_file_headers=headers)) as site:
@@ -194,7 +191,6 @@ async def test_a_failing_header_of_a_file_is_a_500():
     "body", [ScriptedBody([b"mine"], 4), ScriptedBody([], LARGEST_BUCKET_TEMPLATE + 1), ScriptedBody([Busy("x")], 4)]
 )
 async def test_the_object_of_a_template_is_closed(body):
-    """The object is closed after it was read, was too large, or failed."""
     with suppress(PageFailed, Busy):
         await read_text(OneObjectStore(body), ObjectKey("t/nf"), LARGEST_BUCKET_TEMPLATE)
     assert body.closed.is_set()
@@ -240,7 +236,6 @@ async def test_concurrent_requests_share_one_read():
 
 
 async def test_a_page_after_a_failure_has_the_usual_lifetime():
-    """A failure does not shorten the lifetime of the page that is read after it."""
     store, clock = _CountingStore(), Clock()
     pages = BucketPages(clock)
     with pytest.raises(PageFailed):
@@ -275,7 +270,6 @@ async def test_a_disconnect_does_not_cancel_a_shared_read():
 
 
 async def test_a_failing_bucket_keeps_the_previous_page():
-    """The previous page is used until the bucket answers again."""
     store, clock = MemoryStore(), Clock()
     store.add("t", b"one")
     pages = BucketPages(clock)

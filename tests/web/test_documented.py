@@ -24,7 +24,6 @@ SHAPES = [json.loads(block) for block in re.findall(r"```json\n(.*?)```", TEXT, 
 
 
 def test_every_status_is_documented():
-    """The table has a row for each status of a failure or an answer."""
     answered = {200, 201, 204, 206, *REDIRECTS, 304, 401, 405, 410, 500}
     errors, statuses = [StatusError], set[int]()
     while errors:
@@ -36,7 +35,6 @@ def test_every_status_is_documented():
 
 @pytest.mark.parametrize("name", [name for name, _ in file_headers(ObjectInfo(0), Actions(), ContentRange(0, 0, 1))])
 def test_every_header_of_a_file_is_documented(name):
-    """The page names each header that a file can have."""
     assert f"`{name}" in TEXT
 
 

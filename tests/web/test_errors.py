@@ -66,7 +66,6 @@ TABLE = [
 
 @pytest.mark.parametrize(("error", "status", "headers"), TABLE)
 def test_each_error_has_a_status_and_headers(error, status, headers):
-    """The table contains the status and the headers of each error."""
     refused = answer_exception(error)
     assert (refused.status, refused.headers) == (status, headers)
 
@@ -82,7 +81,6 @@ def test_every_error_that_is_raised_has_a_status():
 
 
 def test_only_an_exception_without_an_answer_is_a_defect():
-    """An exception without an answer of its own is a defect, and no other is."""
     assert [answer_exception(error).is_defect for error, *_ in TABLE] == [False] * (len(TABLE) - 1) + [True]
 
 
@@ -101,7 +99,6 @@ def test_the_reason_names_the_error(error, reason):
 
 
 def test_an_unknown_status_has_a_general_message():
-    """A status without its own message has a general one."""
     assert ErrorAnswer(418, "teapot").message == "The request could not be answered"
 
 
@@ -112,7 +109,6 @@ def test_an_invalid_form_is_answered_with_instructions(error):
 
 
 def test_a_lack_of_descriptors_is_a_503():
-    """A lack of file descriptors is a 503 with Retry-After, not a defect."""
     refused = answer_exception(OSError(errno.EMFILE, "Too many open files"))
     assert (refused.status, refused.reason, refused.is_defect) == (503, "Too many open files", False)
     assert ("Retry-After", "2") in refused.headers

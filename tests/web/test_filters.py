@@ -40,7 +40,6 @@ async def test_every_answer_has_the_cors_headers(path, status):
 
 
 async def test_a_preflight_is_answered_without_a_sign_in():
-    """A preflight is a 200 even if every path needs a sign-in."""
     async with serve({}, server=CORS, resources=CLOSED, authenticators={}) as site:
         answer = await site.request("OPTIONS", "/a", PREFLIGHT)
         assert (answer.status, answer.body, answer.headers["access-control-allow-methods"]) == (200, b"", "GET")
@@ -48,7 +47,6 @@ async def test_a_preflight_is_answered_without_a_sign_in():
 
 
 async def test_a_preflight_can_be_passed_through():
-    """With `optionsPassthrough`, a preflight is answered like any OPTIONS."""
     passthrough = Server(cors=Cors(enabled=True, options_passthrough=True, allow_all=True))
     async with serve({}, server=passthrough) as site:
         answer = await site.request("OPTIONS", "/a", PREFLIGHT)
@@ -72,7 +70,6 @@ CACHE_HEADERS = CacheHeaders(expires="expires", cache_control="max-age=0", pragm
 @pytest.mark.parametrize("method", ["GET", "HEAD"])
 @pytest.mark.parametrize("path", ["/a", "/"])
 async def test_files_and_listings_have_the_cache_headers(method, path):
-    """All configured cache headers are sent."""
     async with serve({"a": b"x"}, server=Server(cache=CACHE_HEADERS)) as site:
         headers = (await site.request(method, path)).headers
     values = [headers[name] for name in ("expires", "cache-control", "pragma", "x-accel-expires")]
@@ -241,7 +238,6 @@ async def test_a_range_is_never_compressed():
 
 
 async def test_head_has_the_headers_of_get():
-    """HEAD has the headers of a compressed GET, without a length."""
     async with serve(_store()) as site:
         get, head = await site.request("GET", "/a", GZIP), await site.request("HEAD", "/a", GZIP)
     names = ("content-encoding", "vary", "etag", "content-type", "last-modified")
@@ -313,7 +309,6 @@ async def test_http_1_0_gets_no_compression():
 
 
 async def test_an_interrupted_body_has_no_last_chunk():
-    """If the store fails, the connection is closed without the last chunk."""
     body = ScriptedBody([TEXT, Unreachable("the bucket is gone")], 2 * len(TEXT))
     async with serve(OneObjectStore(body)) as site:
         answer = await site.request("GET", "/a", GZIP)
@@ -323,7 +318,6 @@ async def test_an_interrupted_body_has_no_last_chunk():
 
 
 async def test_the_number_of_concurrent_compressions_is_limited(monkeypatch):
-    """Beyond the limit, files are sent uncompressed."""
     monkeypatch.setattr(filters, "COMPRESSED_AT_ONCE", 1)
     async with serve(_store(urandom(10_000_000))) as site, site.connect() as slow:
         await slow.send(head("GET", "/a", GZIP))

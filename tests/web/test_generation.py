@@ -39,7 +39,6 @@ async def _settle() -> None:
 
 
 async def test_the_last_request_closes_the_stores():
-    """Retirement waits for every request that holds the generation."""
     store = _Store()
     generation = _generation(site=Shared(store))
     closed = []
@@ -55,7 +54,6 @@ async def test_the_last_request_closes_the_stores():
 
 
 async def test_a_failed_request_releases_its_generation():
-    """A request that raises an exception no longer holds its generation."""
     generation = _generation()
     with pytest.raises(ZeroDivisionError), generation:
         raise ZeroDivisionError
@@ -64,7 +62,6 @@ async def test_a_failed_request_releases_its_generation():
 
 
 async def test_a_store_of_the_next_generation_stays_open():
-    """A store of two generations is closed when the second one retires."""
     store = _Store()
     shared = Shared(store)
     old, new = _generation(1, site=shared), _generation(2, site=shared)
@@ -92,7 +89,6 @@ async def test_a_failing_store_does_not_keep_others_open():
 
 
 async def test_a_swap_closes_the_old_store():
-    """Without requests, the store of the old generation is closed and an event is emitted."""
     first, second, retired = _Store(), _Store(), asyncio.Event()
     in_force = _generation(1, site=Shared(first))
     generations = Generations(in_force, lambda event: retired.set() if event == Retired(1) else None)

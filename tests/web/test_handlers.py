@@ -130,7 +130,6 @@ async def test_a_served_request_is_reported_once():
 
 
 async def test_a_refused_request_is_reported_with_its_reason():
-    """The event of an error has the reason."""
     async with serve({}) as site:
         await site.get("/missing")
         event = await site.last_event()
@@ -155,7 +154,6 @@ async def test_the_key_that_the_rules_saw_is_reported():
 
 @pytest.mark.parametrize("target", ["/", "/a", "/missing"])
 async def test_the_answer_to_a_head_has_sent_no_body(target):
-    """The event of a HEAD reports 0 bytes."""
     async with serve({"a": b"x"}) as site:
         await site.request("HEAD", target)
         assert (await site.last_event()).sent == 0
@@ -217,7 +215,6 @@ async def test_a_busy_sign_in_is_a_503():
 
 
 async def test_a_template_reads_the_user():
-    """A template can read the user; without one, the request is refused."""
     rules = 'rewrite own `^/public/me/(?P<rest>.*)$` -> jinja "/users/{{ user.username }}/{{ groups.rest }}"\n'
     rules += 'rewrite `^/me/(?P<rest>.*)$` -> jinja "/users/{{ user.username }}/{{ groups.rest }}"'
     async with serve({"users/ann/a": b"hers"}, rules=rules, **STAFF) as site:
@@ -245,7 +242,6 @@ async def test_no_page_shows_an_error_of_the_store(error, status):
 
 
 async def test_a_defect_is_a_500_and_reported_with_its_traceback():
-    """An unexpected exception is a 500 with an id, and the event has its traceback."""
     async with serve(FailingStore(open=ZeroDivisionError("secret"))) as site:
         answer = await site.get("/a")
         failed, refused = site.events
@@ -267,7 +263,6 @@ async def test_a_defect_is_a_500_and_reported_with_its_traceback():
     ],
 )
 async def test_an_error_has_the_requested_format(target, accept, content_type):
-    """Accept and `?format=` choose the format of errors, as of listings."""
     async with serve({}) as site:
         answer = await site.get(target, Accept=accept)
     assert answer.headers["content-type"] == content_type
@@ -289,7 +284,6 @@ async def test_a_trusted_proxy_names_client_host_and_scheme():
 
 
 async def test_an_invalid_request_is_reported_with_its_client():
-    """The event has the client's address even if the path is invalid."""
     async with serve({}, server=PROXIED) as site:
         await site.request("GET", "/%zz", FORWARDED)
         event = await site.last_event()

@@ -33,18 +33,15 @@ async def test_a_check_leaves_no_event():
 
 @pytest.mark.parametrize("target", ["/-/healthz/", "/-/healthz?a=b", "/x/-/healthz"])
 async def test_other_paths_are_those_of_objects(target):
-    """Only the path itself is taken from the targets."""
     async with serve({}, server=HEALTH) as site:
         assert (await site.get(target)).status == 404
 
 
 async def test_without_the_option_the_path_is_an_object():
-    """The path is taken from no bucket unless it is asked for."""
     async with serve({"-/healthz": b"an object"}) as site:
         assert (await site.get("/-/healthz")).body == b"an object"
 
 
 async def test_other_methods_are_those_of_objects():
-    """A DELETE is not a check."""
     async with serve({"-/healthz": b"x"}, server=HEALTH) as site:
         assert (await site.request("DELETE", "/-/healthz")).status == 204

@@ -114,7 +114,6 @@ def test_no_line_of_a_part_begins_with_the_boundary(content, size):
     ],
 )
 def test_an_invalid_form_is_refused(body, message):
-    """A form that is malformed, truncated, or does not have exactly one file is refused."""
     with pytest.raises(MalformedForm, match=message):
         _read(body)
 
@@ -162,7 +161,6 @@ def test_a_name_that_is_not_utf8_is_escaped():
     ],
 )
 def test_the_boundary_is_read(content_type, expected):
-    """The boundary is read in any spelling of the header."""
     assert boundary(content_type) == expected
 
 
@@ -220,7 +218,6 @@ async def test_an_upload_is_stored_in_its_directory():
 
 
 async def test_an_upload_can_be_answered_in_text():
-    """With `Accept: text/plain`, the body is the address of the file."""
     async with serve({}) as site:
         answer = await site.upload("/docs/", A_FILE, Accept="text/plain")
     assert (answer.headers["content-type"], answer.text) == ("text/plain; charset=utf-8", "/docs/a.txt\n")
@@ -272,7 +269,6 @@ async def test_an_unsafe_name_is_shortened_or_refused(name, outcome):
 
 @pytest.mark.parametrize("body", [form(A_FILE)[:-40], form(A_FILE, part("file", b"x", filename="b.txt")), b""])
 async def test_an_invalid_form_stores_nothing(body):
-    """An invalid form is a 400, and no object is stored."""
     store = MemoryStore()
     async with serve(store) as site:
         answer = await site.request("PUT", "/", FORM_TYPE, body)
@@ -283,7 +279,6 @@ async def test_an_invalid_form_stores_nothing(body):
     "content_type", ["application/octet-stream", "application/x-www-form-urlencoded", "multipart/mixed; boundary=b", ""]
 )
 async def test_another_content_type_is_unsupported(content_type):
-    """A body of another type is a 415."""
     async with serve({}) as site:
         answer = await site.request("PUT", "/", {"Content-Type": content_type}, b"hello")
     assert answer.status == 415
@@ -307,7 +302,6 @@ async def test_an_existing_file_is_replaced_if_that_is_allowed(allowed, status, 
     ],
 )
 async def test_conditions_apply_to_an_upload(headers, status):
-    """If-Match and If-None-Match apply to a PUT."""
     async with serve({"a.txt": b"first"}, actions=_put_actions(allow_override=True)) as site:
         answer = await site.upload("/", A_FILE, **headers)
     assert answer.status == status
@@ -411,7 +405,6 @@ async def test_a_stalled_upload_times_out():
 
 
 async def test_a_malformed_chunk_stores_nothing():
-    """A malformed chunk is a 400 and ends the write of the store."""
     store = CountingStore()
     async with serve(store) as site:
         async with site.connect() as client:
@@ -426,7 +419,6 @@ async def test_a_malformed_chunk_stores_nothing():
 
 @pytest.mark.parametrize("expectation", ["100-continue", "100-Continue"])
 async def test_expect_is_answered_with_100(expectation):
-    """`Expect: 100-continue`, in any case, is answered when the body is read."""
     body = form(A_FILE)
     async with serve({}) as site, site.connect() as client:
         await client.send(head("PUT", "/", {**FORM_TYPE, "Expect": expectation}, len(body)))
@@ -493,7 +485,6 @@ async def test_a_client_without_expect_gets_the_refusal(status, target, headers,
 
 
 async def test_an_upload_needs_access_to_its_file():
-    """Access to the directory is not enough if the path of the file needs a sign-in."""
     resources = [Resource("/*.exe", ("PUT",), provider="staff"), Resource("/**", ("PUT",), white_list=True)]
     store = MemoryStore()
     async with serve(store, resources=resources, authenticators=STAFF) as site:
@@ -664,7 +655,6 @@ async def test_a_file_can_be_the_body():
 
 
 async def test_a_raw_upload_can_be_chunked():
-    """A chunked raw upload without a type gets one from the extension of its path."""
     store = MemoryStore()
     async with serve(store, actions=RAW) as site, site.connect() as client:
         await client.send(head("PUT", "/a.txt", {"Transfer-Encoding": "chunked"}) + _chunked(b"he", b"llo"))
@@ -772,7 +762,6 @@ async def test_a_form_for_s3_must_be_enabled(path, headers):
 
 
 async def test_a_form_for_s3_needs_the_path_of_a_file():
-    """A form for the path of a directory is a 400."""
     async with serve(_RecordingStore(), actions=DIRECT) as site:
         answer = await site.request("PUT", "/d/?upload=direct")
     assert answer.status == 400

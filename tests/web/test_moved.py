@@ -42,7 +42,6 @@ async def test_the_log_says_where_a_client_was_led():
 
 
 async def test_what_is_gone_has_a_page():
-    """The status is 410, whatever is stored."""
     async with serve({"2009/x": b"x"}, rules=RULES) as site:
         answer = await site.request("GET", "/2009/x", {"Accept": "text/html"})
     assert (answer.status, "There is nothing at this address any more" in answer.text) == (410, True)

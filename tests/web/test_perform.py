@@ -149,13 +149,11 @@ async def test_an_object_redirects_only_where_the_target_says_so():
 
 
 async def test_a_redirect_is_cached_as_its_object_says():
-    """The Cache-Control of an object with a redirect is the redirect's."""
     async with serve(_moved_store("/new", cache_control="max-age=60"), get=MOVES) as site:
         assert (await site.get("/old.html")).headers["cache-control"] == "max-age=60"
 
 
 async def test_an_index_document_can_redirect():
-    """A directory whose index document has a redirect is redirected, as are addresses of `tryFiles`."""
     store = _moved_store("https://example.org/")
     get = structs.replace(MOVES, index_document="old.html", try_files=("$path", "$path.html"))
     async with serve(store, get=get) as site:
@@ -193,14 +191,12 @@ EARLIER, LATER = "Thu, 30 Apr 2026 00:00:00 GMT", "Sat, 02 May 2026 00:00:00 GMT
     ],
 )
 async def test_conditions_decide(method, headers, status):
-    """Conditions apply to GET and HEAD alike."""
     async with serve(_store()) as site:
         answer = await site.request(method, "/a.txt", headers)
     assert answer.status == status
 
 
 async def test_an_unchanged_file_is_a_304():
-    """A 304 has the validators but no body, type or length."""
     async with serve(_store()) as site, site.connect() as client:
         answer = await client.request("GET", "/a.txt", {"If-None-Match": '"e"'})
         unconditional = await client.request("GET", "/a.txt")
@@ -220,21 +216,18 @@ async def test_if_range_needs_the_same_file(condition, status):
 
 
 async def test_a_file_ignores_the_query():
-    """A file is the same with any query."""
     async with serve(_store()) as site:
         answer = await site.get("/a.txt?asdf&format=json&after=%zz")
     assert answer.body == b"hello"
 
 
 async def test_a_listing_ignores_unknown_parameters():
-    """Unknown and invalid parameters do not change a listing."""
     async with serve({"a": b"", "d/x": b""}) as site:
         plain, with_query = await site.get("/"), await site.get("/?asdf&=&%ff=%zz")
     assert with_query.body == plain.body
 
 
 async def test_a_missing_file_or_directory_is_not_found():
-    """A missing file and a missing directory are 404."""
     async with serve(_store()) as site:
         statuses = [(await site.get(target)).status for target in ("/b.txt", "/b/", "/a.txt/")]
     assert statuses == [404, 404, 404]
@@ -420,7 +413,6 @@ async def test_a_removal_depends_on_its_conditions(target, headers, status):
     ],
 )
 async def test_a_method_that_is_not_enabled_is_refused(actions, method, allow):
-    """A 405 names the allowed methods, for unknown methods too."""
     async with serve(_store(), actions=actions) as site:
         answer = await site.request(method, "/a.txt")
     assert (answer.status, answer.headers["allow"]) == (405, allow)
@@ -455,7 +447,6 @@ def _context(store) -> RequestContext:
 
 
 async def test_a_plan_without_an_answer_is_a_missing_object():
-    """A plan without an answer raises `ObjectMissing`."""
     with pytest.raises(ObjectMissing):
         await perform((Serve(ObjectKey("a")),), _context(MemoryStore()))
 
@@ -523,7 +514,6 @@ async def test_a_request_that_succeeds_is_reported(method, path, expected):
 
 
 async def test_an_upload_is_reported_with_its_file():
-    """The body has the name, type and size of the uploaded file."""
     (event,) = await _reported_events("PUT", "/m/b.txt", {"Content-Type": "text/css"}, b"hello")
     file = {"filename": "b.txt", "contentType": "text/css", "contentSize": 5}
     assert event.body == _webhook_body("PUT", "b.txt", "p/b.txt", inputMetadata=file)
@@ -568,7 +558,6 @@ async def test_a_request_that_does_not_succeed_is_not_reported(method, path, hea
 
 
 async def test_an_interrupted_file_is_not_reported():
-    """Webhooks are not called if the answer was incomplete."""
     async with serve(OneObjectStore(ScriptedBody([b"hello", Unreachable("reset")], 100)), actions=ACTIONS) as site:
         await site.get("/a")
         await site.last_event()
@@ -608,7 +597,6 @@ async def test_a_change_whose_client_left_is_reported(method):
 
 
 async def test_without_webhooks_nothing_is_reported():
-    """A request without a webhook for its method is not reported."""
     assert await _reported_events("GET", "/m/dir/a.txt", actions=EVERYTHING) == []
     assert await _reported_events("GET", "/m/dir/a.txt", actions=structs.replace(ACTIONS, get=GetAction())) == []
 

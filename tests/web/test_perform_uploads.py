@@ -119,7 +119,6 @@ def test_an_upload_with_missing_parts_is_incomplete(parts, size):
 
 
 async def test_a_file_is_complete_only_with_all_its_parts():
-    """An upload without all of its parts is a 400, and nothing is stored."""
     store = MemoryStore()
     async with serve(store, actions=_put_actions()) as site:
         upload = await _begin(site)
@@ -199,7 +198,6 @@ async def test_each_step_needs_access(step):
 
 
 async def test_the_limit_of_a_file_holds_for_each_part():
-    """A part that is larger than the file may be is refused before it is sent."""
     store = MemoryStore()
     async with serve(store, actions=_put_actions(max_size=MIB)) as site, site.connect() as client:
         upload = await _begin(site, size=MIB)

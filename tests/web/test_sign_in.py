@@ -25,7 +25,6 @@ def _serve(answer, resource=GUARDED, **parts):
 
 
 async def test_the_cookies_of_a_sign_in_are_sent():
-    """Every answer after a sign-in has its cookies and is not cached publicly."""
     async with _serve(SignIn(ANN, ("a=b",))) as site:
         answers = [await site.get("/a"), await site.get("/missing")]
     assert [answer.headers["set-cookie"] for answer in answers] == ["a=b", "a=b"]
