@@ -17,7 +17,7 @@ from stores import read_object, store_at
 from tornado_proxy.config.model import CallHeaders
 from tornado_proxy.s3.answers import ObjectHead
 from tornado_proxy.s3.limits import PIECE_FOR_SLOW
-from tornado_proxy.s3.resumable import FirstAnswer, Tries, quick_pieces
+from tornado_proxy.s3.resumable import Tries, continues, quick_pieces, rest_of
 from tornado_proxy.semantics.conditions import ByteRange, Conditions, ContentRange
 from tornado_proxy.storage.errors import Busy, StorageError
 from tornado_proxy.storage.store import ObjectInfo
@@ -317,27 +317,26 @@ def begun(draw):
         if (first, last) == (0, size - 1)
         else ContentRange(first, last, size)
     )
-    answer = FirstAnswer.of(ObjectHead(ObjectInfo(size, '"e"'), part, None))
-    return answer, draw(st.integers(0, last - first))
+    return ObjectHead(ObjectInfo(size, '"e"'), part, None), (first, last), draw(st.integers(0, last - first))
 
 
 @given(begun(), st.sampled_from([None, PIECE_FOR_SLOW, 1]))
 def test_what_is_missing_follows_what_has_arrived(read, most):
     """The next range begins at the byte that was reached, and ends with the part, or after a piece."""
-    answer, received = read
-    asked = answer.rest(received, most)
-    assert asked.first == answer.first + received
-    assert asked.last == answer.last if most is None else asked.last - asked.first < most
-    assert asked.last <= answer.last
+    head, (first, last), received = read
+    asked = rest_of(head, received, most)
+    assert asked.first == first + received
+    assert asked.last == last if most is None else asked.last - asked.first < most
+    assert asked.last <= last
 
 
 @given(begun(), st.sampled_from([None, PIECE_FOR_SLOW, 1]))
 def test_pieces_join_to_the_whole(read, most):
     """Pieces asked for one after the other are all the missing bytes, each once."""
-    answer, received = read
+    head, (first, last), received = read
     positions = []
-    while answer.first + received <= answer.last and len(positions) < 5:
-        asked = answer.rest(received, most)
+    while first + received <= last and len(positions) < 5:
+        asked = rest_of(head, received, most)
         positions.append((asked.first, asked.last))
         received += asked.last - asked.first + 1
     assert all(end + 1 == start for (_, end), (start, _) in pairwise(positions))
@@ -348,19 +347,19 @@ def test_pieces_join_to_the_whole(read, most):
 )
 def test_only_the_same_bytes_of_the_same_object_continue_it(read, start, end, grown, etag):
     """An answer with another ETag, size or range, or without a range, continues nothing."""
-    answer, received = read
-    asked = answer.rest(received)
-    size = max(1, answer.size + grown)
+    head, _, received = read
+    asked = rest_of(head, received)
+    size = max(1, head.info.size + grown)
     part = ContentRange(max(0, asked.first + start), max(0, asked.last + end), size)
-    is_same = (part, etag) == (ContentRange(asked.first, asked.last, answer.size), '"e"')
-    assert answer.is_continued_by(asked, ObjectHead(ObjectInfo(size, etag), part, None)) == is_same
-    assert not answer.is_continued_by(asked, ObjectHead(ObjectInfo(answer.size, '"e"'), None, None))
+    is_same = (part, etag) == (ContentRange(asked.first, asked.last, head.info.size), '"e"')
+    assert continues(head, asked, ObjectHead(ObjectInfo(size, etag), part, None)) == is_same
+    assert not continues(head, asked, ObjectHead(ObjectInfo(head.info.size, '"e"'), None, None))
 
 
 @pytest.mark.parametrize("etag", [None, 'W/"e"', "e", ""])
 def test_an_object_without_a_strong_etag_is_not_resumed(etag):
     """Nothing tells such an object from another one."""
-    assert FirstAnswer.of(ObjectHead(ObjectInfo(10, etag), None, "v1")) is None
+    assert rest_of(ObjectHead(ObjectInfo(10, etag), None, "v1"), 0) is None
 
 
 def test_pauses_grow_up_to_a_limit():

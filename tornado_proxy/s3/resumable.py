@@ -11,7 +11,7 @@ import math
 import random
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import Literal, NamedTuple, Protocol, Self
+from typing import Literal, NamedTuple, Protocol
 
 import msgspec
 
@@ -26,37 +26,25 @@ Cause = Literal["broken", "stalled", "slow"]
 """Why a read is resumed: the connection broke, S3 fell silent, or a slow client let the connection go."""
 
 
-class FirstAnswer(msgspec.Struct, frozen=True):
-    """What the first answer said: the size and the validator of the object, and the positions of the bytes it sends."""
+def rest_of(first: ObjectHead, received: int, most: int | None = None) -> ByteRange | None:
+    """Returns what is missing after some bytes of a body, or only the next `most` bytes of it, by the head that it has.
 
-    size: int
-    first: int
-    last: int
-    etag: str
-    version: str | None = None
+    None if it cannot be asked for: without a strong ETag or a size.
+    """
+    info, part, _ = first
+    if info.size is None or not strong_match(info.etag or "", info.etag or ""):
+        return None
+    part = part or ContentRange(0, info.size - 1, info.size)
+    assert part.first is not None
+    assert part.last is not None
+    start = part.first + received
+    return ByteRange(start, part.last if most is None else min(part.last, start + most - 1))
 
-    @classmethod
-    def of(cls, head: ObjectHead) -> Self | None:
-        """Returns what an answer said; None if its rest cannot be asked for, without a strong ETag or its size."""
-        info, part, version = head
-        if info.size is None or info.etag is None or not strong_match(info.etag, info.etag):
-            return None
-        if part is None:
-            return cls(info.size, 0, info.size - 1, info.etag, version)
-        assert part.first is not None
-        assert part.last is not None
-        return cls(info.size, part.first, part.last, info.etag, version)
 
-    def rest(self, received: int, most: int | None = None) -> ByteRange:
-        """Returns what is missing after a number of bytes of the body, or only the next `most` bytes of it."""
-        start = self.first + received
-        return ByteRange(start, self.last if most is None else min(self.last, start + most - 1))
-
-    def is_continued_by(self, asked: ByteRange, head: ObjectHead) -> bool:
-        """Whether an answer has the bytes that were asked for, of the same object."""
-        return strong_match(self.etag, head.info.etag or "") and head.content_range == ContentRange(
-            asked.first, asked.last, self.size
-        )
+def continues(first: ObjectHead, asked: ByteRange, head: ObjectHead) -> bool:
+    """Whether an answer has the bytes that were asked for, of the same object."""
+    is_same = strong_match(first.info.etag or "", head.info.etag or "")
+    return is_same and head.content_range == ContentRange(asked.first, asked.last, first.info.size)
 
 
 class Tries(msgspec.Struct, frozen=True):
@@ -175,7 +163,7 @@ class ResumableObject:
         self._received = 0  # bytes
         self._quick: int | None = None  # pieces that a slow client took at once; None if the client is not slow
         self._tries = Tries()
-        self._first = None if part.ended else FirstAnswer.of(part.head)
+        self._first = None if part.ended or rest_of(part.head, 0) is None else part.head  # None if it cannot be resumed
         sent = self.info.size if self.content_range is None else self.content_range.length
         self._size = math.inf if sent is None else sent  # bytes
 
@@ -269,10 +257,11 @@ class ResumableObject:
         """Opens the rest of the body, or a piece of it for a slow client; raises `UpstreamError` if it is another's."""
         first = self._first
         assert first is not None
-        asked = first.rest(self._received, None if self._quick is None else limits.PIECE_FOR_SLOW)
+        asked = rest_of(first, self._received, None if self._quick is None else limits.PIECE_FOR_SLOW)
+        assert asked is not None
         self._part.close()
-        part = await self._reopen(ObjectRequest(self._key, asked, first.etag, version, continues=True))
-        if not first.is_continued_by(asked, part.head):
+        part = await self._reopen(ObjectRequest(self._key, asked, first.info.etag, version, continues=True))
+        if not continues(first, asked, part.head):
             part.close()
             raise errors.UpstreamError("S3 continues a body with another one")
         self._part = part
