@@ -11,10 +11,10 @@ from tornado_proxy.routing.mounts import Mounts
 from tornado_proxy.service.building import (
     GenerationBuilder,
     Unbuildable,
-    bare_stores,
     cache_counts,
     forget_written,
     purge,
+    store_of,
 )
 from tornado_proxy.service.snapshot import compile_snapshot, read_snapshot
 from tornado_proxy.storage.cache import CacheCounts, CachingStore
@@ -116,10 +116,7 @@ def test_all_unusable_buckets_are_reported(builder, monkeypatch):
 
 def test_probes_bypass_caches_and_measurements(builder):
     parts = builder.build(CONFIGURATION.replace("  other:\n", "  other:\n    cache: {maxAge: 10s}\n"))
-    assert {target.name: type(store).__name__ for target, store in bare_stores(parts)} == {
-        "site": "S3Store",
-        "other": "S3Store",
-    }
+    assert [type(store_of(parts, name)).__name__ for name in ("site", "other")] == ["S3Store", "S3Store"]
 
 
 # Two targets of one bucket, one of a bucket of the same name at another endpoint, and one without a cache.

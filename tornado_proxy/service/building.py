@@ -48,54 +48,9 @@ def missing_extra(message: str, extra: str, otherwise: str = "") -> Unbuildable:
     return Unbuildable((Diagnostic("missing-extra", message, help=advice),))
 
 
-class StoreMaker:
-    """Makes the stores of generations; the first settings size what they share."""
-
-    def __init__(self, s3: S3Pool, emit: Callable[[Event], None]) -> None:
-        self._s3 = s3
-        self._upload_memory = UploadMemory(s3.upload_memory)
-        self._bodies = read_memory(s3.read_memory)
-        self._emit = emit
-
-    def make(self, settings: Settings, in_force: Parts | None) -> dict[str, Shared]:
-        """Makes the store of each target; keeps it if name, bucket and cache are unchanged. Raises `Unbuildable`."""
-        old: dict[tuple[str, Bucket, ObjectCache | None], Shared] = {}
-        if in_force is not None:
-            old = {_stored_by(target): in_force.stores[target.name] for target in in_force.settings.targets}
-        counts = cache_counts(in_force) if in_force else {}
-        stores: dict[str, Shared] = {}
-        mistakes: list[Diagnostic] = []
-        pool = replace(self._s3, connections=most_connections(self._s3.connections, len(settings.targets)))
-        for target in settings.targets:
-            try:
-                stores[target.name] = old.get(_stored_by(target)) or self._store(target, counts.get(target.name), pool)
-            except StorageError as error:
-                mistakes.append(Diagnostic("unusable-bucket", f"target `{target.name}`: {error}"))
-        if mistakes:
-            # The stores made so far have opened no connection, so there is nothing to close.
-            raise Unbuildable(tuple(mistakes))
-        return stores
-
-    def _store(self, target: Target, counts: CacheCounts | None, pool: S3Pool) -> Shared:
-        def resumed(read: ResumedRead) -> None:
-            self._emit(ReadResumed(target.name, *read))
-
-        s3 = S3Store(target.bucket, pool, self._upload_memory, self._bodies, resumed)
-        store: Store = MeasuredStore(s3, target.name, self._emit)
-        if target.cache is not None:
-            store = CachingStore(store, target.cache, counts or CacheCounts())
-        return Shared(store)
-
-
 def _stored_by(target: Target) -> tuple[str, Bucket, ObjectCache | None]:
     """Returns the values that a store depends on."""
     return target.name, target.bucket, target.cache
-
-
-def bare_stores(parts: Parts) -> Iterator[tuple[Target, Store]]:
-    """Yields each target with its store, without the wrappers that cache and measure."""
-    for target in parts.settings.targets:
-        yield target, store_of(parts, target.name)
 
 
 def store_of(parts: Parts, target: str) -> Store:
@@ -109,7 +64,8 @@ def store_of(parts: Parts, target: str) -> Store:
 async def probe_stores(generation: Generation) -> Sequence[ProbeResult]:
     """Probes the buckets of a generation over the connections of requests."""
     with generation:
-        return await probe_all(bare_stores(generation.parts))
+        parts = generation.parts
+        return await probe_all((each, store_of(parts, each.name)) for each in parts.settings.targets)
 
 
 async def look_now(generation: Generation, target: str, attempts: Sequence[Attempt]) -> Outlook:
@@ -153,7 +109,11 @@ class GenerationBuilder:
     def __init__(self, settings: Settings, emit: Callable[[Event], None]) -> None:
         self.pages = Pages()
         self._verifier = Verifier()
-        self._stores = StoreMaker(settings.s3, emit)
+        self._s3, self._emit = settings.s3, emit
+        self._upload_memory, self._bodies = (
+            UploadMemory(settings.s3.upload_memory),
+            read_memory(settings.s3.read_memory),
+        )
         self._fetch = HttpFetcher()
 
     def build(self, configuration: Configuration, in_force: Parts | None = None) -> Parts:
@@ -164,7 +124,7 @@ class GenerationBuilder:
                 import tornado_proxy.pages.readme  # noqa: F401, PLC0415 - an extra
             except ImportError:
                 raise missing_extra("`listing.readme` needs the extra `readme`", "readme") from None
-        stores = self._stores.make(settings, in_force)
+        stores = self._make_stores(settings, in_force)
         kept = in_force.mounts.sites if in_force else ()
         mounts = Mounts(
             sites(settings.targets, configuration.rule_sets, kept), settings.oidc_providers, settings.list_targets
@@ -178,6 +138,35 @@ class GenerationBuilder:
         own = pages.themed.get(None, self.pages)
         digest = configuration.snapshot.digest
         return Parts(settings, mounts, own, stores, authenticators, self._fetch, renderer, digest)
+
+    def _make_stores(self, settings: Settings, in_force: Parts | None) -> dict[str, Shared]:
+        """Makes the store of each target; keeps it if name, bucket and cache are unchanged. Raises `Unbuildable`."""
+        old: dict[tuple[str, Bucket, ObjectCache | None], Shared] = {}
+        if in_force is not None:
+            old = {_stored_by(target): in_force.stores[target.name] for target in in_force.settings.targets}
+        counts = cache_counts(in_force) if in_force else {}
+        stores: dict[str, Shared] = {}
+        mistakes: list[Diagnostic] = []
+        pool = replace(self._s3, connections=most_connections(self._s3.connections, len(settings.targets)))
+        for target in settings.targets:
+            try:
+                stores[target.name] = old.get(_stored_by(target)) or self._store(target, counts.get(target.name), pool)
+            except StorageError as error:
+                mistakes.append(Diagnostic("unusable-bucket", f"target `{target.name}`: {error}"))
+        if mistakes:
+            # The stores made so far have opened no connection, so there is nothing to close.
+            raise Unbuildable(tuple(mistakes))
+        return stores
+
+    def _store(self, target: Target, counts: CacheCounts | None, pool: S3Pool) -> Shared:
+        def resumed(read: ResumedRead) -> None:
+            self._emit(ReadResumed(target.name, *read))
+
+        s3 = S3Store(target.bucket, pool, self._upload_memory, self._bodies, resumed)
+        store: Store = MeasuredStore(s3, target.name, self._emit)
+        if target.cache is not None:
+            store = CachingStore(store, target.cache, counts or CacheCounts())
+        return Shared(store)
 
     def _authenticators(self, settings: Settings, in_force: Parts | None) -> dict[str, Authenticator]:
         authenticators: dict[str, Authenticator] = {**basic_authenticators(settings, self._verifier)}

@@ -185,14 +185,17 @@ class Handler(RequestHandler):
         counts = self._sent, received, time.perf_counter() - self._started_at
         if self.used is not None and self._fault is None and self._broken is None:
             self.application.emit(self.used)
-        is_error = self._fault is not None
-        status = self.get_status() if self._fault is None or is_begun else self._fault.status
-        reason = self._fault.reason if self._fault else self._broken
-        is_complete = is_error or self._broken is None
-        answered = self._record(), status, *counts, is_complete, reason, self._first_byte, is_error
+        if self._fault is None:
+            served = Served(
+                self._record(), self.get_status(), *counts, self._broken is None, self._broken, self._first_byte
+            )
+        else:
+            status = self.get_status() if is_begun else self._fault.status
+            reason, first_byte = self._fault.reason, self._first_byte
+            served = Served(self._record(), status, *counts, reason=reason, first_byte=first_byte, is_error=True)
         if self.given is not HEALTHY:
             # Balancers that ask each second would fill the log and flatter the metrics.
-            self.application.emit(Served(*answered))
+            self.application.emit(served)
         self.application.in_flight -= 1
         self.generation.__exit__()
 
