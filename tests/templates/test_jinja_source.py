@@ -1,7 +1,7 @@
 import pytest
 
 from gotemplate.template.errors import TemplateMistake
-from tornado_proxy.templates.jinja import KeyEnvironment, compile_template, parse, reworded
+from tornado_proxy.templates.jinja import KeyEnvironment, TemplateReading, compile_template, reworded
 
 ENVIRONMENT = KeyEnvironment()
 NAMES = {"rest": 1, "items": 2}
@@ -41,7 +41,7 @@ def test_messages_of_jinja_are_reworded(message, expected, help):
 )
 def test_a_syntax_error_has_its_place(text, start, end, message):
     with pytest.raises(TemplateMistake) as caught:
-        parse(ENVIRONMENT, text)
+        TemplateReading(ENVIRONMENT, text)
     assert (str(caught.value), caught.value.offset, caught.value.end) == (message, start, end)
 
 
@@ -52,13 +52,13 @@ def test_a_syntax_error_has_its_place(text, start, end, message):
 def test_a_lone_brace_has_the_end_that_is_meant(text, help):
     """The help for one brace where two characters end an expression or a statement names these."""
     with pytest.raises(TemplateMistake) as caught:
-        parse(ENVIRONMENT, text)
+        TemplateReading(ENVIRONMENT, text)
     assert caught.value.help == help
 
 
 def test_an_unclosed_statement_is_reported_at_the_end():
     with pytest.raises(TemplateMistake, match="unexpected end of template") as caught:
-        parse(ENVIRONMENT, "{% if a %}b")
+        TemplateReading(ENVIRONMENT, "{% if a %}b")
     assert (caught.value.offset, caught.value.end) == (11, None)
 
 
@@ -66,12 +66,12 @@ def test_an_unclosed_statement_is_reported_at_the_end():
 def test_a_number_that_is_too_large_is_refused(number):
     """A number that Python cannot write into the compiled template is a mistake."""
     with pytest.raises(TemplateMistake, match="the number is too large") as caught:
-        parse(ENVIRONMENT, "a {{ " + number + " }}")
+        TemplateReading(ENVIRONMENT, "a {{ " + number + " }}")
     assert (caught.value.offset, caught.value.end) == (5, 5 + len(number))
 
 
 def test_a_number_of_a_hundred_digits_is_read():
-    parse(ENVIRONMENT, "{{ " + "9" * 100 + " }}")
+    TemplateReading(ENVIRONMENT, "{{ " + "9" * 100 + " }}")
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,6 @@ from types import BuiltinMethodType, MethodType
 from typing import Any
 
 import jinja2
-import msgspec
 from jinja2 import Environment, StrictUndefined, TemplateSyntaxError, Undefined, nodes, pass_context
 from jinja2.exceptions import SecurityError
 from jinja2.lexer import TokenStream
@@ -52,40 +51,6 @@ def reworded(message: str | None) -> tuple[str, str | None]:
 
 
 _SPACES = frozenset({"whitespace", "data", "raw_begin", "raw_end", "comment_begin", "comment", "comment_end"})
-
-
-class TokenPlaces(msgspec.Struct, frozen=True):
-    """The start and the end of each token of a template, in order."""
-
-    text: str
-    starts: tuple[int, ...]
-    ends: tuple[int, ...]
-
-    def end(self, start: int) -> int:
-        """Returns the end of the token that begins at an offset."""
-        return self.ends[bisect_right(self.starts, start) - 1] if self.starts else start
-
-    def after(self, start: int) -> int:
-        """Returns the start of the token after the one at an offset."""
-        return self.starts[min(bisect_right(self.starts, start), len(self.starts) - 1)]
-
-
-def parse(environment: Environment, text: str) -> tuple[nodes.Template, TokenPlaces]:
-    """Parses a template; raises `TemplateMistake` for a syntax error."""
-    # Jinja2 makes one character of the two; both are line ends that no key keeps.
-    source = text.replace("\r\n", "\n\n")
-    tokens = list(_located(environment, source))
-    seen = [(start, start + len(value)) for start, kind, value in tokens if kind not in _SPACES]
-    places = TokenPlaces(source, tuple(start for start, _ in seen), tuple(end for _, end in seen))
-    parser = Parser(environment, "")
-    parser.stream = TokenStream(environment.lexer.wrap(iter(tokens), None, None), None, None)
-    try:
-        return parser.parse(), places
-    except TemplateSyntaxError as error:
-        at_end = "end of template" in str(error.message)
-        offset = len(text) if at_end else error.lineno
-        message, hint = reworded(error.message)
-        raise TemplateMistake(message, offset, None if at_end else places.end(offset), hint) from error
 
 
 def _located(environment: Environment, source: str) -> Iterator[tuple[int, str, str]]:
@@ -120,19 +85,43 @@ _SPECIAL_NAMES = frozenset({"loop", "caller", "varargs", "kwargs"})
 
 
 class TemplateReading:
-    """A parsed template: nodes with parents, names that it sets. Raises `TemplateMistake` if either are too many."""
+    """A parsed template: its nodes with their parents, the names that it sets, and the places of its tokens.
 
-    def __init__(self, tree: nodes.Template, tokens: TokenPlaces) -> None:
-        self._tokens = tokens
-        self._nodes = tuple(_walk(tree))
-        places: dict[str, int] = {}
+    Raises `TemplateMistake` for a syntax error, and for too many nodes or names.
+    """
+
+    def __init__(self, environment: Environment, text: str) -> None:
+        # Jinja2 makes one character of the two; both are line ends that no key keeps.
+        self._text = text.replace("\r\n", "\n\n")
+        tokens = [*_located(environment, self._text)]
+        places = [(start, start + len(value)) for start, kind, value in tokens if kind not in _SPACES]
+        self._starts, self._ends = [start for start, _ in places], [end for _, end in places]
+        parser = Parser(environment, "")
+        parser.stream = TokenStream(environment.lexer.wrap(iter(tokens), None, None), None, None)
+        try:
+            self.tree = parser.parse()
+        except TemplateSyntaxError as error:
+            at_end = "end of template" in str(error.message)
+            offset = len(text) if at_end else error.lineno
+            message, hint = reworded(error.message)
+            raise TemplateMistake(message, offset, None if at_end else self.end(offset), hint) from error
+        self._nodes = tuple(_walk(self.tree))
+        set_at: dict[str, int] = {}
         for node, _ in self._nodes:
             if isinstance(node, nodes.Macro) or (isinstance(node, nodes.Name) and node.ctx != "load"):
-                places.setdefault(node.name, node.lineno)
-        if len(places) > MOST_TEMPLATE_NAMES:
-            start = [*places.values()][MOST_TEMPLATE_NAMES]
-            raise TemplateMistake(f"the template sets more than {MOST_TEMPLATE_NAMES} names", start, tokens.end(start))
-        self._own_names = frozenset(places)
+                set_at.setdefault(node.name, node.lineno)
+        if len(set_at) > MOST_TEMPLATE_NAMES:
+            start = [*set_at.values()][MOST_TEMPLATE_NAMES]
+            raise TemplateMistake(f"the template sets more than {MOST_TEMPLATE_NAMES} names", start, self.end(start))
+        self._own_names = frozenset(set_at)
+
+    def end(self, start: int) -> int:
+        """Returns the end of the token that begins at an offset."""
+        return self._ends[bisect_right(self._starts, start) - 1] if self._starts else start
+
+    def _after(self, start: int) -> int:
+        """Returns the start of the token after the one at an offset."""
+        return self._starts[min(bisect_right(self._starts, start), len(self._starts) - 1)]
 
     def check(self, names: Mapping[str, int], group_count: int) -> None:
         """Raises `TemplateMistake` for the mistakes of a template whose source has these groups."""
@@ -149,11 +138,11 @@ class TemplateReading:
         for node, _ in self._nodes:
             match node:
                 case nodes.Getattr() if self._dotted(node.node) == "groups":
-                    yield node.attr, node.node.lineno, self._tokens.end(self._tokens.after(node.lineno))
+                    yield node.attr, node.node.lineno, self.end(self._after(node.lineno))
                 case nodes.Getitem(arg=nodes.Const() as constant) if self._dotted(node.node) == "groups":
-                    closing = self._tokens.after(constant.lineno)
-                    bracketed = self._tokens.text.startswith("]", closing)
-                    end = closing + 1 if bracketed else self._tokens.end(constant.lineno)
+                    closing = self._after(constant.lineno)
+                    bracketed = self._text.startswith("]", closing)
+                    end = closing + 1 if bracketed else self.end(constant.lineno)
                     yield str(constant.value), node.node.lineno, end
 
     def reads_user(self) -> bool:
@@ -172,7 +161,7 @@ class TemplateReading:
                 case nodes.Filter() if node.name not in jinja_values.FILTERS:
                     message, hint = f"unknown filter `{node.name}`", help_for_unknown(node.name, jinja_values.FILTERS)
                 case nodes.Test() if node.name not in jinja_values.TESTS:
-                    start = self._tokens.after(start)
+                    start = self._after(start)
                     message, hint = f"unknown test `{node.name}`", help_for_unknown(node.name, jinja_values.TESTS)
                 case nodes.Name() if node.name not in allowed_names:
                     message = f"unknown variable `{node.name}`"
@@ -181,11 +170,11 @@ class TemplateReading:
                 case nodes.Getattr() if node.attr not in jinja_values.RECORDS.get(
                     record := self._dotted(node.node), (node.attr,)
                 ):
-                    start, fields = self._tokens.after(start), jinja_values.RECORDS[record]
+                    start, fields = self._after(start), jinja_values.RECORDS[record]
                     message = f"`{record}` has no field `{node.attr}`"
                     hint = help_for_unknown(node.attr, fields) or f"it has {', '.join(map('`{}`'.format, fields))}"
             if message is not None:
-                yield TemplateMistake(message, start, self._tokens.end(start), hint)
+                yield TemplateMistake(message, start, self.end(start), hint)
 
     def _dotted(self, node: nodes.Node) -> str:
         """Returns a chain of fields, `target.bucket`; it is empty unless it begins with a variable of `NAMES`."""
@@ -415,15 +404,14 @@ class JinjaTemplate:
 def compile_template(text: str, names: Mapping[str, int], group_count: int) -> JinjaTemplate:
     """Compiles a template for a source with these groups; raises `TemplateMistake`."""
     try:
-        tree, tokens = parse(_ENVIRONMENT, text)
-        reading = TemplateReading(tree, tokens)
+        reading = TemplateReading(_ENVIRONMENT, text)
         reading.check(names, group_count)
         references, reads_user = tuple(reading.group_references()), reading.reads_user()
-        code = _ENVIRONMENT.compile(instrument(tree))
+        code = _ENVIRONMENT.compile(instrument(reading.tree))
     except RecursionError as error:
         raise TemplateMistake("the template nests too deeply") from error
     except jinja2.TemplateSyntaxError as error:
-        raise TemplateMistake(reworded(error.message)[0], error.lineno, tokens.end(error.lineno)) from error
+        raise TemplateMistake(reworded(error.message)[0], error.lineno, reading.end(error.lineno)) from error
     except SyntaxError as error:
         # Python finds what Jinja2 does not look for, such as a repeated name among arguments.
         raise TemplateMistake(error.msg) from error
