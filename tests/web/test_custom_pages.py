@@ -15,10 +15,10 @@ from tornado_proxy.config.model import Bucket
 from tornado_proxy.pages.custom import (
     FILE_HEADERS,
     BucketKey,
-    BucketPages,
     FolderEntry,
     FolderListData,
     PageFailed,
+    PageRenderer,
     Recipe,
     read_text,
 )
@@ -225,7 +225,7 @@ async def test_concurrent_requests_share_one_read():
     """A template is read once for all requests, and again after a minute."""
     store, clock = _CountingStore(), Clock()
     store.add("t", b"one")
-    pages = BucketPages(clock)
+    pages = PageRenderer(clock=clock)
     await asyncio.gather(*(pages.page("site", RECIPE, store) for _ in range(5)))
     assert store.opened == 1
     store.add("t", b"two")
@@ -237,7 +237,7 @@ async def test_concurrent_requests_share_one_read():
 
 async def test_a_page_after_a_failure_has_the_usual_lifetime():
     store, clock = _CountingStore(), Clock()
-    pages = BucketPages(clock)
+    pages = PageRenderer(clock=clock)
     with pytest.raises(PageFailed):
         await pages.page("site", RECIPE, store)
     store.add("t", b"one")
@@ -258,7 +258,7 @@ async def test_a_disconnect_does_not_cancel_a_shared_read():
 
     store = _Gated()
     store.add("t", b"one")
-    pages = BucketPages(Clock())
+    pages = PageRenderer(clock=Clock())
     async with asyncio.TaskGroup() as group:
         cancelled = group.create_task(pages.page("site", RECIPE, store))
         waiting = group.create_task(pages.page("site", RECIPE, store))
@@ -272,7 +272,7 @@ async def test_a_disconnect_does_not_cancel_a_shared_read():
 async def test_a_failing_bucket_keeps_the_previous_page():
     store, clock = MemoryStore(), Clock()
     store.add("t", b"one")
-    pages = BucketPages(clock)
+    pages = PageRenderer(clock=clock)
     await pages.page("site", RECIPE, store)
     clock.now += TEMPLATE_FRESH
     assert (await pages.page("site", RECIPE, FailingStore())).body.text == "one"
@@ -290,7 +290,7 @@ async def test_an_invalid_template_is_read_once(content, message):
     """The error names the defect, and the next request does not read the template again."""
     store = _CountingStore()
     store.add("t", content)
-    pages = BucketPages(Clock())
+    pages = PageRenderer(clock=Clock())
     for _ in range(2):
         with pytest.raises(PageFailed, match=message):
             await pages.page("site", RECIPE, store)

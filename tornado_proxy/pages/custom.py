@@ -311,13 +311,35 @@ class _Read(msgspec.Struct):
     task: asyncio.Task[None] | None = None
 
 
-class BucketPages:
-    """The compiled pages with templates in buckets; concurrent requests share one read."""
+class PageRenderer:
+    """Renders the pages of a generation; of those with templates in buckets, concurrent requests share one read."""
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, pages: CustomPages | None = None, clock: Callable[[], float] = time.monotonic) -> None:
+        self.pages = pages or CustomPages()
         self._clock = clock
         self._read: dict[tuple[str, str], _Read] = {}
         self._away: set[str] = set()  # the targets whose bucket did not answer the last time, or not yet
+
+    async def render(
+        self, kind: str, target: str | None, store: Store | None, data: Callable[[], PageData]
+    ) -> CustomRendering | None:
+        """Renders a page; None if the service's own page applies. Raises `PageFailed` and `ControlCharacter`."""
+        page = self.pages.find(target, kind)
+        if isinstance(page, Recipe):
+            assert target is not None
+            assert store is not None
+            page = await self.page(target, page, store)
+        if page is None:
+            return None
+        values = data()
+        try:
+            if len(values.entries if isinstance(values, FolderListData) else ()) > limits.ENTRIES_ON_LOOP:
+                return await asyncio.to_thread(page.render, values)
+            return page.render(values)
+        except RenderError as error:
+            message = f"the page `{camel_case(kind)}` failed: {error}"
+            _LOG.error("%s", message)
+            raise PageFailed(message) from error
 
     async def page(self, target: str, recipe: Recipe, store: Store) -> CustomPage:
         """Returns the page, at most `TEMPLATE_FRESH` seconds old unless the bucket fails; raises `PageUnavailable`.
@@ -387,31 +409,3 @@ async def read_text(store: Store, key: ObjectKey, largest: int) -> str:
         raise PageFailed(f"`{key}` is not gzip") from None
     except UnicodeDecodeError:
         raise PageFailed(f"`{key}` is not UTF-8") from None
-
-
-class PageRenderer(msgspec.Struct, frozen=True):
-    """Renders the pages of a generation."""
-
-    pages: CustomPages = msgspec.field(default_factory=CustomPages)
-    in_buckets: BucketPages = msgspec.field(default_factory=BucketPages)
-
-    async def render(
-        self, kind: str, target: str | None, store: Store | None, data: Callable[[], PageData]
-    ) -> CustomRendering | None:
-        """Renders a page; None if the service's own page applies. Raises `PageFailed` and `ControlCharacter`."""
-        page = self.pages.find(target, kind)
-        if isinstance(page, Recipe):
-            assert target is not None
-            assert store is not None
-            page = await self.in_buckets.page(target, page, store)
-        if page is None:
-            return None
-        values = data()
-        try:
-            if len(values.entries if isinstance(values, FolderListData) else ()) > limits.ENTRIES_ON_LOOP:
-                return await asyncio.to_thread(page.render, values)
-            return page.render(values)
-        except RenderError as error:
-            message = f"the page `{camel_case(kind)}` failed: {error}"
-            _LOG.error("%s", message)
-            raise PageFailed(message) from error
