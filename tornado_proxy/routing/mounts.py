@@ -157,40 +157,29 @@ class _Hosts:
 
     def __init__(self, entries: Iterable[_Entry]) -> None:
         patterned: list[_Entry] = []
-        by_host: dict[str, list[_Entry]] = {}
+        self._exact: dict[tuple[str, str], _Entry] = {}
         for each in entries:
-            host = each.site.host
-            (patterned if "*" in host else by_host.setdefault(host, [])).append(each)
+            if "*" in each.site.host:
+                patterned.append(each)
+            else:  # of two mounts of one host and path, the first in the file stands
+                self._exact.setdefault((each.site.host, each.path), each)
+        self._lengths = sorted({len(path) for _, path in self._exact}, reverse=True)
         # One pass over all host patterns, those of the longest paths first.
         self._patterned = sorted(patterned, key=lambda each: -len(each.path))
         expressions = (rf"\A{host_expression(each.site.host)} {re.escape(each.path)}" for each in self._patterned)
         self._first_pattern = FirstMatch([compile_pattern(each) for each in expressions])
-        self._any_host = _Paths(by_host.pop(_ANY_HOST, ()))
-        self._by_host = {host: _Paths(those) for host, those in by_host.items()}
 
     def find(self, host: str, path: str) -> _Entry | None:
         # Every mount path ends in `/`, so a path that does too can only be cut at a segment's border.
         slashed = path if path.endswith("/") else f"{path}/"
-        exact = self._by_host.get(host)
-        if exact and (entry := exact.find(slashed)):
+        if entry := self._longest(host, slashed):
             return entry
         match = self._first_pattern.find(f"{host} {slashed}") if self._patterned else None
-        return self._patterned[match[0]] if match else self._any_host.find(slashed)
+        return self._patterned[match[0]] if match else self._longest(_ANY_HOST, slashed)
 
-
-class _Paths:
-    """The mounts of one host by path: one lookup for each length of a mount path, the longest first."""
-
-    def __init__(self, entries: Sequence[_Entry]) -> None:
-        # Of two mounts of one host and path, the first in the file stands.
-        self._entries = {each.path: each for each in reversed(entries)}
-        self._lengths = sorted({len(path) for path in self._entries}, reverse=True)
-
-    def find(self, slashed: str) -> _Entry | None:
-        for length in self._lengths:
-            if entry := self._entries.get(slashed[:length]):
-                return entry
-        return None
+    def _longest(self, host: str, slashed: str) -> _Entry | None:
+        found = (self._exact.get((host, slashed[:length])) for length in self._lengths)
+        return next(filter(None, found), None)
 
 
 def host_expression(pattern: str) -> str:
