@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tornado_proxy.admin.status import Chart, ChartLine, Overview, ReloadRow, RewriteRow, RewriteTable, TargetRow
+from tornado_proxy.admin.status import Chart, ChartLine, Overview, ReloadRow, RewriteRow, TargetRow
 from tornado_proxy.telemetry.metrics import RequestRow, Tally
 
 NOW = 1_780_000_000.0
@@ -47,8 +47,8 @@ def overview(**replacements: Any) -> Overview:
             TargetRow("site", Tally((0, 1221, 0, 12, 1), (0, 0, 1200, 34, *[0] * 12)), VIEW),
             TargetRow("team", Tally(), {**VIEW, "paths": ["/team/"], "methods": ["GET"], "rewrites": 0, "probe": PROBE}),
         ),
-        "used": RewriteTable((_PRESS,), 1),
-        "unused": RewriteTable((_OLD,), 1),
+        "used": ((_PRESS,), 1),
+        "unused": ((_OLD,), 1),
         "reloads": (
             ReloadRow("refused", 3, NOW - 5, 0.03, diagnostics=("error[bad-source]: missing `)`\n --> <x>:2:13",), unshown=2),
             ReloadRow("loaded", 3, NOW - 65, 0.1, ("target `site`: rewrites added: `press`",), ("log",)),

@@ -174,7 +174,7 @@ def test_a_target_has_statistics_of_its_requests(in_force):
 def test_rewrites_have_hits(in_force):
     """Used and unused rewrites have their hits, and places relative to the configuration."""
     page = _overview(in_force, Activity(hits=Counter({("site", "^/z", "/y"): 4})))
-    (used,), (unused,) = page.used.rows, page.unused.rows
+    (used,), (unused,) = page.used[0], page.unused[0]
     assert (used.target, used.number, used.name, used.hits, used.place) == ("site", 2, None, 4, "rules/site.rules:3:1")
     assert (unused.number, unused.name, unused.hits, unused.place) == (1, "home", 0, "rules/site.rules:2:1")
 
@@ -200,8 +200,9 @@ def test_the_most_used_rewrites_are_listed(tmp_path):
     snapshot = Files.create(tmp_path, site="\n".join(f"rewrite `^/{number}$` -> `/x`" for number in range(200))).read()
     in_force = compile_snapshot(snapshot)
     page = _overview(in_force, Activity(hits=Counter({("site", f"^/{number}$", "/x"): number for number in range(80)})))
-    assert [row.hits for row in page.used.rows] == [*range(79, 29, -1)]
-    assert (page.used.total, len(page.unused.rows), page.unused.total) == (79, 50, 121)
+    (used, all_used), (unused, all_unused) = page.used, page.unused
+    assert [row.hits for row in used] == [*range(79, 29, -1)]
+    assert (all_used, len(unused), all_unused) == (79, 50, 121)
 
 
 def test_refused_requests_are_listed_newest_first(in_force):

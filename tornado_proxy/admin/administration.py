@@ -132,8 +132,8 @@ class Administration:
             self._versions,
             tuple(_charts(at, [*self.history.intervals()])),
             tuple(_targets(state, activity)),
-            self._table(configuration, busiest),
-            self._table(configuration, [each for each in rewrites if not each[2]]),
+            self._rows(configuration, busiest),
+            self._rows(configuration, [each for each in rewrites if not each[2]]),
             tuple(self._reloads),
             activity.errors[::-1],
             asked,
@@ -142,17 +142,14 @@ class Administration:
             activity.ignoring,
         )
 
-    def _table(
+    def _rows(
         self, configuration: Configuration, rewrites: Sequence[tuple[str, Counted, int]]
-    ) -> status_page.RewriteTable:
-        rows = (
-            replace(
-                _rewrite_row(configuration, *each),
-                minutes=self.history.hits.minutes(metrics.rewrite_id(each[0], each[1]), each[2]),
-            )
-            for each in rewrites[:MOST_ROWS]
-        )
-        return status_page.RewriteTable(tuple(rows), len(rewrites))
+    ) -> status_page.RewriteRows:
+        def row(target: str, rewrite: Counted, hits: int) -> status_page.RewriteRow:
+            minutes = self.history.hits.minutes(metrics.rewrite_id(target, rewrite), hits)
+            return replace(_rewrite_row(configuration, target, rewrite, hits), minutes=minutes)
+
+        return [row(*each) for each in rewrites[:MOST_ROWS]], len(rewrites)
 
     async def _explained(self, asked: Mapping[str, str]) -> status_page.Explanation | None:
         parts = self._serving.generation.parts

@@ -135,11 +135,7 @@ class RewriteRow(msgspec.Struct, frozen=True):
     minutes: tuple[int, ...] = ()  # hits in each of the last minutes, the oldest first
 
 
-class RewriteTable(msgspec.Struct, frozen=True):
-    """The first rewrites of a kind, and the total number of that kind."""
-
-    rows: tuple[RewriteRow, ...] = ()
-    total: int = 0
+RewriteRows = tuple[Sequence[RewriteRow], int]  # the first rewrites of a kind, and the number of all
 
 
 Piece = tuple[str, int | None]  # a piece of a text, and the number of the group to which it belongs, if any
@@ -172,8 +168,8 @@ class Overview(msgspec.Struct, frozen=True):
     versions: Mapping[str, str]
     charts: tuple[Chart, ...]
     targets: tuple[TargetRow, ...]
-    used: RewriteTable
-    unused: RewriteTable
+    used: RewriteRows
+    unused: RewriteRows
     reloads: tuple[ReloadRow, ...]  # the newest first
     errors: tuple[RequestRow, ...]  # the newest first
     asked: Mapping[str, str] = {}

@@ -93,7 +93,7 @@ def run_serve(arguments: argparse.Namespace) -> int:
         command = ["serve", "--check", "--config", str(arguments.config.absolute()), *(["--probe"] * arguments.probe)]
         status = run_as_unit(arguments.unit, command)
         if (settings := read_to_check(arguments.config, dict(os.environ)).settings) is not None:
-            show(tuple(other_addresses(settings, sockets_of(arguments.unit))))
+            show(tuple(other_addresses(settings, arguments.unit)))
         return status
     if not arguments.check:
         # The service outlives its working directory.
@@ -242,15 +242,6 @@ def _fail(message: str, log: Log | None = None) -> int:
     return ExitStatus.FAILED
 
 
-class UnitSocket(msgspec.Struct, frozen=True):
-    """A socket of a unit: which of its names (`FileDescriptorName=`), and where it listens."""
-
-    unit: str
-    name: str
-    address: str  # without brackets; empty for a path
-    port: int
-
-
 def run_as_unit(unit: str, command: Sequence[str]) -> int:
     """Runs a command of this program with a unit's user, credentials and limits; returns its exit status."""
     program = [sys.executable, "-m", "tornado_proxy", *command]
@@ -266,41 +257,32 @@ def run_as_unit(unit: str, command: Sequence[str]) -> int:
     return status
 
 
-def other_addresses(settings: Settings, sockets: Sequence[UnitSocket]) -> Iterator[Diagnostic]:
-    """Yields a warning for each socket that listens elsewhere than the configuration says."""
+def other_addresses(settings: Settings, unit: str) -> Iterator[Diagnostic]:
+    """Yields a warning for each enabled or active socket of a unit that is elsewhere than the configuration says."""
     sections = {"admin": ("internalServer", settings.internal_server), "http": ("server", settings.server)}
-    for each in sockets:
-        section, listener = sections.get(each.name, sections["http"])
-        if each.port and not _is_same(listener, each):
-            written, opened = _shown(listener.address, listener.port), _shown(each.address, each.port)
-            message = f"`{section}` says {written}, but `{each.unit}` listens on {opened}, and that counts"
-            advice = f"make them the same: with `systemctl edit {each.unit}`, or `listenAddr` and `port`"
-            yield Diagnostic("other-address", message, help=advice, severity=Severity.WARNING)
+    for each in _property(unit, "TriggeredBy").split():
+        if _property(each, "ActiveState") != "active" and _property(each, "UnitFileState") != "enabled":
+            continue
+        section, listener = sections.get(_property(each, "FileDescriptorName"), sections["http"])
+        for line in _property(each, "Listen").splitlines():
+            host, _, port = line.partition(" ")[0].rpartition(":")
+            if port.isdecimal() and not is_at(listener, address := host.strip("[]"), int(port)):  # not a path
+                written, opened = _shown(listener.address, listener.port), _shown(address, int(port))
+                message = f"`{section}` says {written}, but `{each}` listens on {opened}, and that counts"
+                advice = f"make them the same: with `systemctl edit {each}`, or `listenAddr` and `port`"
+                yield Diagnostic("other-address", message, help=advice, severity=Severity.WARNING)
+
+
+def is_at(listener: Listener, address: str, port: int) -> bool:
+    """Whether an address, without brackets, and a port are those of the configuration."""
+    same_addresses = EVERY_INTERFACE if address in EVERY_INTERFACE else {address, "localhost"}
+    return listener.port == port and listener.address in same_addresses
 
 
 def is_wider(listener: Listener, opened: socket.socket) -> bool:
     """Whether a socket of systemd listens on every interface, against the configuration."""
     address = opened.getsockname()
     return isinstance(address, tuple) and address[0] in EVERY_INTERFACE and listener.address not in EVERY_INTERFACE
-
-
-def sockets_of(unit: str) -> list[UnitSocket]:
-    """Returns the sockets that are enabled or active for a unit."""
-    return [opened for each in _property(unit, "TriggeredBy").split() for opened in _listening(each)]
-
-
-def _listening(unit: str) -> Iterator[UnitSocket]:
-    if _property(unit, "ActiveState") != "active" and _property(unit, "UnitFileState") != "enabled":
-        return
-    name = _property(unit, "FileDescriptorName")
-    for line in _property(unit, "Listen").splitlines():
-        address, _, port = line.partition(" ")[0].rpartition(":")
-        yield UnitSocket(unit, name, address.strip("[]"), int(port) if port.isdecimal() else 0)
-
-
-def _is_same(listener: Listener, opened: UnitSocket) -> bool:
-    same_addresses = EVERY_INTERFACE if opened.address in EVERY_INTERFACE else {opened.address, "localhost"}
-    return listener.port == opened.port and listener.address in same_addresses
 
 
 def _shown(address: str, port: int) -> str:
@@ -310,25 +292,18 @@ def _shown(address: str, port: int) -> str:
 
 
 def _properties(unit: str) -> Iterator[str]:
-    """Yields what a unit sets about its processes, in the form of `systemd-run --property`."""
-    _, _, instance = unit.removesuffix(".service").partition("@")
-    for name, value in _directives(unit):
-        if name.startswith(_DIRECTIVES):
-            yield f"{name}={value.replace('%i', instance)}"
-
-
-def _directives(unit: str) -> Iterator[tuple[str, str]]:
-    """Yields the names and values in the section [Service] of a unit and its drop-ins, in their order."""
+    """Yields what unit and drop-ins set about their processes, in their order, as `systemd-run --property` takes it."""
     shown = _ran(["systemctl", "cat", "--", unit])
     if shown.returncode:
         raise CommandError(f"there is no unit `{unit}`")
+    _, _, instance = unit.removesuffix(".service").partition("@")
     section = ""
-    for line in shown.stdout.replace("\\\n", " ").splitlines():
+    for line in map(str.strip, shown.stdout.replace("\\\n", " ").splitlines()):
         if line.startswith("["):
-            section = line.strip()
-        elif section == "[Service]" and line.strip() and line.lstrip()[0] not in "#;":
+            section = line
+        elif section == "[Service]" and line.startswith(_DIRECTIVES):
             name, _, value = line.partition("=")
-            yield name.strip(), value.strip()
+            yield f"{name.strip()}={value.strip().replace('%i', instance)}"
 
 
 def _property(unit: str, name: str) -> str:
