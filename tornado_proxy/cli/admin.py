@@ -32,13 +32,6 @@ class AdminListener(msgspec.Struct, frozen=True):
     context: ssl.SSLContext | None = None
     is_shown_certificate: bool = False
 
-    @classmethod
-    def of(cls, url: SplitResult, tls: argparse.Namespace) -> AdminListener:
-        """Returns the listener at a URL; raises `CommandError` if a file for TLS cannot be used."""
-        if url.scheme != "https":
-            return cls(url)
-        return cls(url, _context(url.hostname or "", tls), is_shown_certificate=tls.cert is not None)
-
     def ask(self, method: str, path: str, within: float, *other_statuses: int) -> tuple[int, dict[str, Any]]:
         """Returns the JSON object of an answer with its status, 200 or one of the others; raises `CommandError`."""
         try:
@@ -125,7 +118,9 @@ def _is_loopback(host: str) -> bool:
 def listener_at(arguments: argparse.Namespace, settings: Settings | None) -> AdminListener:
     """Returns the admin listener of `--admin`, else of a configuration or the usual one; raises `CommandError`."""
     url = arguments.admin or (_configured(settings) if settings else urlsplit(DEFAULT_URL))
-    return AdminListener.of(url, arguments)
+    if url.scheme != "https":
+        return AdminListener(url)
+    return AdminListener(url, _context(url.hostname or "", arguments), is_shown_certificate=arguments.cert is not None)
 
 
 def run_reload(arguments: argparse.Namespace) -> int:

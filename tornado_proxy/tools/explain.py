@@ -129,41 +129,40 @@ def _rewriting(rewriting: RewriteTrace, rewrites: _Rules) -> Iterator[tuple[str,
 
 
 def _tries(rewriting: RewriteTrace, rewrites: _Rules) -> Iterator[Sequence[str]]:
-    tried, misses = _tried(rewriting, rewrites), _misses(rewriting, rewrites)
+    misses, unshown, untried = _misses(rewriting, rewrites)
     for each, miss in misses:
         yield "·", each.label, each.source_text, "no match", each.span.place
         if miss is not None:
             yield "", "", in_words(miss)
     if matched := rewriting.matched:
         yield "✓", matched.label, matched.source_text, "matched", matched.span.place
-    if unshown := len(tried) - len(misses) - (matched is not None):
+    if unshown:
         yield "", f"{unshown} more{' before these' if matched else ''}, no match"
-    if len(tried) < len(rewrites):
-        yield "", f"{len(rewrites) - len(tried)} more, not tried"
+    if untried:
+        yield "", f"{len(untried)} more, not tried"
 
 
-def _tried(rewriting: RewriteTrace, rewrites: _Rules) -> _Rules:
-    return rewrites[: rewriting.matched.number] if rewriting.matched else rewrites
+def _misses(rewriting: RewriteTrace, rewrites: _Rules) -> tuple[list[tuple[Counted, NearMiss | None]], int, _Rules]:
+    """Returns rewrites that do not match, with how far they do, how many others do not, and those that are not tried.
 
-
-def _misses(rewriting: RewriteTrace, rewrites: _Rules) -> list[tuple[Counted, NearMiss | None]]:
-    """Returns the rewrites that do not match, with how far they do: of many, those that take most of the key."""
-    missed = [*_tried(rewriting, rewrites)][: -1 if rewriting.matched else None]
+    Of many, they are those that take most of the key.
+    """
+    end = rewriting.matched.number if rewriting.matched else len(rewrites)
+    missed = rewrites[: end - 1 if rewriting.matched else end]
 
     def missing(rule: Counted) -> NearMiss | None:
         return near_miss(rule.pattern.text, rewriting.key) if isinstance(rule, Rewrite) else None
-
-    if len(missed) <= MOST_MISSES:
-        return [(each, missing(each)) for each in missed]
 
     def alike(rule: Counted) -> int:
         """Returns how many characters of a source, read as text, are those at the start of the key."""
         text = rule.source_text.removeprefix("^").replace("\\", "")
         return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(text, rewriting.key, strict=False)))
 
+    if len(missed) <= MOST_MISSES:
+        return [(each, missing(each)) for each in missed], 0, rewrites[end:]
     compared = [(each, missing(each)) for each in nlargest(MOST_COMPARED, missed, alike)]
     nearest = nlargest(NEAREST_SHOWN, compared, key=lambda each: len(each[1].taken) if each[1] else 0)
-    return sorted(nearest, key=lambda each: each[0].number)
+    return sorted(nearest, key=lambda each: each[0].number), len(missed) - len(nearest), rewrites[end:]
 
 
 def _status(status: int, reason: str) -> str:
@@ -244,20 +243,17 @@ def to_json(decision: Decision) -> dict[str, Any]:
 
 
 def _rewriting_json(rewriting: RewriteTrace, rewrites: _Rules) -> dict[str, Any]:
-    failure, matched, misses = rewriting.failure, rewriting.matched, _misses(rewriting, rewrites)
-    tried = len(_tried(rewriting, rewrites))
+    failure, matched = rewriting.failure, rewriting.matched
+    misses, unshown, untried = _misses(rewriting, rewrites)
     shown = [_rule_json(each, "no match", near_miss=None if miss is None else asdict(miss)) for each, miss in misses]
     if matched is not None and (rewriting.captures is not None or isinstance(matched, ListedAddress)):
         groups = groups_json(rewriting.captures) if rewriting.captures else None
         shown.append(_rule_json(matched, "matched", groups=groups))
-    shown += [_rule_json(each, "not tried") for each in rewrites[tried : tried + NEAREST_SHOWN]]
+    shown += [_rule_json(each, "not tried") for each in untried[:NEAREST_SHOWN]]
     return {
         "key": rewriting.key,
         "rewrites": shown,
-        "unshown": {
-            "no_match": tried - len(misses) - (matched is not None),
-            "not_tried": max(0, len(rewrites) - tried - NEAREST_SHOWN),
-        },
+        "unshown": {"no_match": unshown, "not_tried": max(0, len(untried) - NEAREST_SHOWN)},
         "result": rewriting.result,
         "rewritten_key": rewriting.rewritten,
         "object_key": rewriting.object_key,
