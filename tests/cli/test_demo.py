@@ -2,9 +2,7 @@
 
 import socket
 
-from running import Bucket
-
-from tornado_proxy.cli.demo import BUCKET, open_demo_sockets, sample_objects, sample_s3
+from tornado_proxy.cli.demo import open_demo_sockets, sample_objects
 from tornado_proxy.config.server import Listener
 
 
@@ -28,14 +26,6 @@ def test_samples_have_content_types():
     assert types["site/index.html"] == "text/html; charset=utf-8"
     assert types["site/assets/site.css"] == "text/css; charset=utf-8"
     assert types["site/assets/harbour.svg"] == "image/svg+xml; charset=utf-8"
-
-
-def test_the_sample_s3_answers_with_the_objects():
-    """The S3 in the process has the samples under their keys."""
-    with sample_s3() as endpoint:
-        bucket = Bucket(endpoint, BUCKET)
-        assert bucket.get("team/shared/agenda.txt").startswith(b"Agenda")
-        bucket.client.close()
 
 
 def test_a_used_port_is_replaced_by_a_free_one():

@@ -40,6 +40,7 @@ def test_a_target_that_is_missing_on_one_side_has_no_rules_there(command, diff_c
         (["--user", "a/b"], "invalid user name `a/b`"),
         (["--config", "nothing.yaml"], "nothing.yaml"),
         (["--requests", "nothing"], "`nothing` cannot be read: No such file or directory"),
+        (["--probe"], "`--probe` asks buckets: compare configurations, or give `--config`"),
     ],
 )
 def test_an_unusable_command_line_of_diff_is_a_failure(command, diff_command, words, message):
@@ -150,7 +151,6 @@ def test_a_configuration_at_the_root_of_a_revision(command, repository, monkeypa
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["nowhere:deploy/proxy.yaml", "deploy/proxy.yaml"], "invalid object name 'nowhere'"),
         (["HEAD:deploy/other.yaml", "deploy/proxy.yaml"], "path 'deploy/other.yaml' does not exist in 'HEAD'"),
         (["other.yaml", "deploy/proxy.yaml"], "`other.yaml` cannot be read: No such file or directory"),
         (["HEAD", "other.yaml"], "`other.yaml` does not exist"),
@@ -171,7 +171,6 @@ def test_a_configuration_that_cannot_be_compared_is_a_failure(command, repositor
 
 
 def test_a_file_without_any_request_is_no_log(command, two_configurations):
-    """A comparison of nothing would look like one that found nothing."""
     Path("paths").write_text("one\ntwo\n")
     result = command(*two_configurations)
     assert (result.status, result.out) == (2, "")
@@ -248,11 +247,6 @@ def test_a_probe_needs_the_credentials_of_the_buckets(command, two_configuration
     assert (result.status, result.out) == (2, "")
     reason = "the environment variable `NOWHERE` is not set"
     assert result.err.endswith(f"`--probe` needs the credentials of target `site`: {reason}\n")
-
-
-def test_a_probe_needs_buckets(command, diff_command):
-    """Rules alone have none; a configuration names them."""
-    assert "`--probe` asks buckets: compare configurations, or give `--config`" in command(*diff_command, "--probe").err
 
 
 def test_rules_see_the_helpers_of_the_configuration(command, diff_command):

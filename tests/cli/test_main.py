@@ -66,14 +66,6 @@ def test_the_choices_of_arguments_are_those_of_the_code():
     assert defaults["timeout"] == PROBE_WITHIN
 
 
-@pytest.mark.parametrize("text", ["-1", "65536", "http"])
-def test_an_invalid_port_of_the_demo_is_a_usage_error(capfd, text):
-    """The message names the valid ports, and no socket is opened."""
-    with pytest.raises(SystemExit, match="2"):
-        main(["demo", f"--port={text}"])
-    assert f"`{text}` is not a whole number from 0 to 65535" in capfd.readouterr().err
-
-
 @pytest.mark.parametrize("command", ["serve", "demo"])
 def test_a_starting_daemon_ignores_signals_that_mean_no_end(command):
     """SIGHUP and SIGUSR1 end a process by default, though the one means a reload, the other that logs were rotated."""
@@ -165,6 +157,7 @@ def test_a_misspelt_option_is_reported_before_a_missing_one(words, message_end, 
         ),
         (["convert", "s3proxy", "conf", "--out", "new"], "(choose from 's3-proxy', 'redirects'); did you mean `s3-proxy`?\n"),
         (["config"], "the following arguments are required: show, --config\n"),
+        (["demo", "--port=65536"], "`65536` is not a whole number from 0 to 65535\n"),
     ],
 )  # fmt: skip
 def test_the_error_about_a_misspelt_word_suggests_the_right_one(words, message_end, capsys):

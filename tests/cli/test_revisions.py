@@ -88,8 +88,6 @@ def test_an_empty_path_in_a_revision_is_its_root(without_stray_link):
 @pytest.mark.parametrize(
     ("place", "message"),
     [
-        ("nowhere", "`nowhere` does not exist"),
-        ("nowhere:rules", "is neither a path nor a place in a Git revision: invalid object name 'nowhere'"),
         ("main:nowhere", "is neither a path nor a place in a Git revision: path 'nowhere' does not exist in 'main'"),
         ("--output=x:rules", "a revision does not begin with `-`"),
         ("main:docs", "`main:docs` has no rule file"),

@@ -157,12 +157,7 @@ def _check_answers(traffic: Traffic, edits_by_generation: dict[int, str | None],
             assert generation == first or edits == {edits_by_generation[generation]}
 
 
-def test_reloads_of_every_kind_under_traffic(tmp_path):
-    """Every answer during two dozen good and bad edits is complete and of one rule set."""
-    print(_reload_under_traffic(tmp_path, 24))
-
-
-@pytest.mark.integration
-def test_two_hundred_reloads_under_traffic(tmp_path):
-    """Every answer during two hundred edits is complete and of one rule set."""
-    print(_reload_under_traffic(tmp_path, 200))
+@pytest.mark.parametrize("reloads", [24, pytest.param(200, marks=pytest.mark.integration)])
+def test_reloads_of_every_kind_under_traffic(tmp_path, reloads):
+    """Every answer during good and bad edits is complete and of one rule set."""
+    print(_reload_under_traffic(tmp_path, reloads))
