@@ -7,7 +7,10 @@ import socket
 from collections.abc import Iterator
 
 import pytest
+from coroutines import pytest_pyfunc_call
 from hypothesis import settings
+
+__all__ = ["pytest_pyfunc_call"]
 
 # The time of an example depends more on the machine than on the code.
 settings.register_profile("quick", deadline=None, max_examples=25)

@@ -1,4 +1,4 @@
-"""A pytest hook that runs tests that are coroutines; a conftest imports it."""
+"""A pytest hook that runs tests that are coroutines; the conftest of all tests imports it."""
 
 import asyncio
 import atexit

@@ -8,7 +8,6 @@ from dataclasses import replace
 
 import pytest
 import real_s3
-from coroutines import pytest_pyfunc_call
 from stores import BucketUnderTest, StoreUnderTest, in_memory, new_bucket
 
 from tornado_proxy.config.model import ObjectCache
@@ -16,8 +15,6 @@ from tornado_proxy.s3.executor import Executor
 from tornado_proxy.storage.cache import CacheCounts, CachingStore
 from tornado_proxy.storage.store import Store
 from tornado_proxy.telemetry.events import MeasuredStore
-
-__all__ = ["pytest_pyfunc_call"]
 
 
 @pytest.fixture(scope="session")

@@ -1,9 +1,6 @@
 import gc
 
 import pytest
-from coroutines import pytest_pyfunc_call
-
-__all__ = ["pytest_pyfunc_call"]
 
 
 @pytest.fixture(autouse=True)

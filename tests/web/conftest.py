@@ -3,9 +3,6 @@
 import http2_client
 import pytest
 import serving
-from coroutines import pytest_pyfunc_call
-
-__all__ = ["pytest_pyfunc_call"]
 
 _RESETS = "it closes at once, which resets the connection of a client that is sending"
 DIFFERENCES = {

@@ -4,10 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 import real_s3
-from coroutines import pytest_pyfunc_call
 from stores import BucketUnderTest, new_bucket
-
-__all__ = ["pytest_pyfunc_call"]
 
 
 @pytest.fixture(scope="session")

@@ -1,3 +1,0 @@
-from coroutines import pytest_pyfunc_call
-
-__all__ = ["pytest_pyfunc_call"]
