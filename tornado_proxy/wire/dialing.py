@@ -11,7 +11,6 @@ import socket
 import time
 from asyncio.staggered import staggered_race
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import ExitStack
 from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
@@ -75,17 +74,7 @@ class Dialer:
 
     def connect_in_thread(self, timeout: float) -> socket.socket:
         """Does the same, blocking; raises `TimeoutError` after some seconds, not counting those of the resolver."""
-        found = addresses(self.host, self.port)
-        if len(found) > 1:
-            return asyncio.run(asyncio.wait_for(self._first(found), timeout))
-        [(family, place)] = found  # without another to try, a loop would take longer than the connection
-        made = _unconnected(family, timeout)
-        try:
-            made.connect(place)
-        except BaseException:
-            made.close()
-            raise
-        return made
+        return asyncio.run(asyncio.wait_for(self._first(addresses(self.host, self.port)), timeout))
 
     async def _first(self, found: Sequence[Address]) -> socket.socket:
         now = time.monotonic()
@@ -108,19 +97,12 @@ class Dialer:
         return connected
 
 
-def _unconnected(family: int, timeout: float) -> socket.socket:
-    with ExitStack() as failing:
-        made = failing.enter_context(socket.socket(family, socket.SOCK_STREAM))
-        made.settimeout(timeout)
+async def _connected(address: Address, done: list[socket.socket]) -> socket.socket:
+    made = socket.socket(address[0], socket.SOCK_STREAM)
+    try:
+        made.setblocking(False)
         made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        failing.pop_all()
-    return made
-
-
-async def _connected(address: Address, done: list[socket.socket]) -> socket.socket:
-    made = _unconnected(address[0], 0)
-    try:
         await asyncio.get_running_loop().sock_connect(made, address[1])
     except BaseException:
         made.close()

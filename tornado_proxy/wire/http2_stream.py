@@ -23,7 +23,7 @@ from tornado.httputil import (
 
 from tornado_proxy.routing.request import RequestError
 from tornado_proxy.wire import incoming
-from tornado_proxy.wire.limits import LEAST_RATE, MOST_HEADERS, PIECE_OF_STREAM
+from tornado_proxy.wire.limits import LEAST_RATE, MOST_HEADERS
 from tornado_proxy.wire.stream import NEVER, STAND_IN, ClientConnection, Stream
 
 RawFields = Sequence[tuple[bytes, bytes]]
@@ -189,8 +189,8 @@ class Http2Stream(Stream):
         self._head = head
         self._awaits_continue = head.expects_continue
         self._arrived = 0  # bytes of the body
-        self._incoming: deque[tuple[bytes, int]] = deque()  # of the body, with the bytes of the windows
-        self._held = 0  # bytes of the windows that the body takes until then
+        self._incoming = bytearray()  # of the body
+        self._held = 0  # bytes of the windows that it takes, and what the application is taking
         self._taking: Future[object] | None = None  # while the application takes no more of the body
         self._unsent: deque[memoryview] = deque()
         self._sent = 0  # bytes since the deadline was set
@@ -275,7 +275,7 @@ class Http2Stream(Stream):
         self._held += size
         self._arrived += len(data)
         if self.reading == "body":
-            self._incoming.append((data, size))
+            self._incoming += data
         self.advance(ends=ends)
 
     def advance(self, *, ends: bool) -> None:
@@ -350,13 +350,9 @@ class Http2Stream(Stream):
 
     def _deliver(self) -> None:
         """Passes on the body as far as the application takes it."""
-        while self._taking is None and self._incoming and self.delegate is not None:
-            pieces, size = [], 0
-            while self._incoming and size < PIECE_OF_STREAM:
-                data, taken = self._incoming.popleft()
-                pieces.append(data)
-                size += taken
-            data = b"".join(pieces)
+        while self._taking is None and self._held and self.delegate is not None:
+            data, size = bytes(self._incoming), self._held
+            self._incoming.clear()
             self._take(self.delegate.data_received(data) if data else None, size)
         if self._taking is None and self.is_read and self.reading == "body" and not self._incoming:
             self.end_body()

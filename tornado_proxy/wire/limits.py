@@ -63,9 +63,6 @@ PER_ANSWER = 5
 BYTES_PER_COIN = 1024
 """Bytes of a body that earn a coin."""
 
-PIECE_OF_STREAM = 64 * 1024
-"""Bytes of a body that the application gets at once, unless one frame has more."""
-
 MOST_HEADERS = 500
 """Headers of a request. In the manual."""
 LONGEST_CHUNK_LINE = 4096
