@@ -38,6 +38,7 @@ from botocore.utils import parse_timestamp
 
 from tornado_proxy.config.model import Bucket, CallHeaders
 from tornado_proxy.s3.failures import translated
+from tornado_proxy.s3.limits import PIECE_OF_THREAD
 from tornado_proxy.s3.signature import Scope
 from tornado_proxy.storage.errors import UpstreamError
 
@@ -355,7 +356,7 @@ def _blocks(body: Any) -> Iterable[bytes]:
         yield body
     else:
         body.seek(0)
-        yield from iter(body.read, b"")
+        yield from iter(partial(body.read, PIECE_OF_THREAD), b"")
         body.seek(0)
 
 

@@ -15,9 +15,9 @@ from concurrent.futures import wait
 from contextlib import suppress
 from functools import partial
 from hashlib import md5
+from io import BytesIO
 from itertools import takewhile
 from math import inf
-from mmap import MAP_ANONYMOUS, MAP_PRIVATE, mmap
 from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
@@ -104,26 +104,23 @@ class UploadMemory:
         return self._size * limits.SHARE_OF_BUCKET - sum(each.taken for each in self._parts if each.bucket == bucket)
 
 
-class PartBody:
+class PartBody(BytesIO):
     """The bytes of a part as a file for boto3, which reads it once for the signature and once for each attempt.
 
-    They are in blocks, each a memory mapping of its own, so that a body returns its memory to the system when it is
-    closed, even if something still refers to it, as the tracebacks of boto3's exceptions do. `capacity` is the most
-    bytes that it may have, and `taken` what it has of the shared memory.
+    `capacity` is the most bytes that it may have, and `taken` what it has of the shared memory. A thread that still
+    reads it once it is closed gets an error.
     """
 
     def __init__(self, memory: UploadMemory, bucket: str = "") -> None:
+        super().__init__()
         self.client = CLIENT.get()
         self.bucket = bucket
         self.capacity = 0
         self.taken = 0
         self._memory = memory
-        self._blocks: list[mmap] | None = []
-        self._length = 0
-        self._position = 0
 
     def __len__(self) -> int:
-        return self._length
+        return self.getbuffer().nbytes
 
     @property
     def wanted(self) -> int:
@@ -132,61 +129,26 @@ class PartBody:
 
     async def append(self, data: memoryview, capacity: int) -> None:
         """Appends bytes; with more than 64 KiB, all of them are of the shared memory, which it may wait for."""
-        end = self._length + len(data)
+        end = len(self) + len(data)
         if end > limits.UPLOAD_WITHOUT_MEMORY:
             self.capacity = capacity
             await self._memory.take(self, end - self.taken)
-        assert self._blocks is not None
-        while data:
-            start = self._length % limits.PIECE_OF_THREAD
-            if not start:
-                self._blocks.append(
-                    mmap(-1, limits.PIECE_OF_THREAD, MAP_PRIVATE | MAP_ANONYMOUS)
-                )  # pages exist once written
-            piece = data[: limits.PIECE_OF_THREAD - start]
-            self._blocks[-1][start : start + len(piece)] = piece
-            self._length += len(piece)
-            data = data[len(piece) :]
+        self.seek(0, os.SEEK_END)
+        self.write(data)
+        self.seek(0)
 
     def end(self) -> None:
         """Notes that no more bytes come, so that nothing is left to it any more."""
         self.capacity = self.taken
         self._memory.serve()
 
-    def read(self, size: int = -1) -> memoryview:
-        """Reads at most `size` bytes, and at most one block, without a copy; raises `ValueError` if it is closed."""
-        blocks = self._blocks
-        if blocks is None:
-            raise ValueError("the part is closed")
-        start = self._position % limits.PIECE_OF_THREAD
-        count = min(self._length - self._position, limits.PIECE_OF_THREAD - start)
-        count = min(count, size) if size >= 0 else count
-        if count <= 0:
-            return memoryview(b"")
-        block = blocks[self._position // limits.PIECE_OF_THREAD]
-        self._position += count
-        return memoryview(block)[start : start + count]
-
-    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        """Sets the position."""
-        base = {os.SEEK_SET: 0, os.SEEK_CUR: self._position, os.SEEK_END: self._length}[whence]
-        self._position = base + offset
-        return self._position
-
-    def tell(self) -> int:
-        """Returns the position."""
-        return self._position
-
     def etag(self) -> str:
         """Returns the ETag of an object of these bytes: their hash, unless S3 makes another one."""
-        digest = md5(usedforsecurity=False)
-        for number, block in enumerate(self._blocks or ()):
-            digest.update(memoryview(block)[: self._length - number * limits.PIECE_OF_THREAD])
-        return f'"{digest.hexdigest()}"'
+        return f'"{md5(self.getbuffer(), usedforsecurity=False).hexdigest()}"'
 
     def close(self) -> None:
-        """Releases the memory; a thread that still reads gets an error. Closing again has no effect."""
-        self._blocks = None
+        """Releases the memory; closing again has no effect."""
+        super().close()
         self._memory.give_back(self)
 
 
