@@ -138,7 +138,7 @@ def test_places_of_options_are_kept():
 
 def test_a_default_section_has_no_places():
     mount = target("").mount
-    assert (mount.place.key("host"), mount.place.value("host"), mount.place.values("host")) == (None, None, ())
+    assert (mount.place.key("host"), mount.place.value("host")) == (None, None)
 
 
 def test_equal_sections_at_different_places_are_equal():

@@ -110,7 +110,7 @@ def merged(entry: MappingEntry) -> tuple[MappingNode, ...]:
     return tuple(each for each in sources if isinstance(each, MappingNode))
 
 
-def find(node: Node | None, option: str) -> MappingEntry | None:
+def find(node: Node, option: str) -> MappingEntry | None:
     """The entry of an option in a mapping; dots in its name lead into mappings within."""
     name, _, inner = option.partition(".")
     entry = node.fields.get(name) if isinstance(node, MappingNode) else None

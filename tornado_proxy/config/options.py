@@ -57,30 +57,50 @@ ByName = Annotated[tuple[_T, ...], Mark.BY_NAME]
 Pairs = Annotated[tuple[tuple[str, _T], ...], Mark.PAIRS]
 
 
-class SectionPlace(msgspec.Struct, frozen=True):
-    """Where a section of the file is, and its options. All are equal, so that sections with equal options are.
+class Place(msgspec.Struct, frozen=True):
+    """Where a section or another value of the file is. All are equal, so that sections with equal options are.
 
     An option is named as in the file, after its group and a dot if it has one: `config.maxSize`. Nothing is found in a
     section that the file does not have.
     """
 
-    node: document.Node | None = None
-    named_by: document.Node | None = None  # a key; None for an item of a list, and for the whole file
+    node: document.Node = document.MappingNode(0, 0, ())
+    named_by: document.Node | None = None  # a key, of an item that of its list; None for the whole file
     shown: SourceFile | None = None
+    is_item: bool = False
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, SectionPlace)
+        return isinstance(other, Place)
 
     def __hash__(self) -> int:
         return 0
 
     def __repr__(self) -> str:
-        return "SectionPlace()"
+        return "Place()"
 
     @property
     def name(self) -> Span | None:
-        """The key that names the section; the section itself where no key does."""
-        return self._span(self.named_by or self.node)
+        """The key, or the value if no key names it."""
+        return self.span_of(self.named_by or self.node)
+
+    @property
+    def subject(self) -> str:
+        """The subject of a message."""
+        name = f"`{document.bare(self.name)}`" if self.named_by else "the configuration"
+        return f"an item of {name}" if self.is_item else name
+
+    @property
+    def text(self) -> str:
+        """The value as it may be shown."""
+        return document.bare(self.span_of(self.node))
+
+    @property
+    def span(self) -> Span | None:
+        """The value if it is an item or a scalar with a text; otherwise the key, or where the whole begins."""
+        shows_itself = isinstance(self.node, document.ScalarNode) and self.node.end > self.node.start
+        if self.named_by is None and self.shown:
+            return Span(self.shown, self.node.start, self.node.start)
+        return self.span_of(self.node) if shows_itself or self.is_item else self.name
 
     def has(self, option: str) -> bool:
         """Whether the file has an option."""
@@ -89,11 +109,11 @@ class SectionPlace(msgspec.Struct, frozen=True):
     def key(self, option: str) -> Span | None:
         """The key of an option; the section that could have it if it is left out."""
         entry = document.find(self.node, option)
-        return self._span(entry.key if entry else self.node)
+        return self.span_of(entry.key if entry else self.node)
 
     def values(self, option: str) -> tuple[Span | None, ...]:
         """The items of a list, or the only value; the section that could have it if it is left out."""
-        return tuple(map(self._span, self.nodes(option)))
+        return tuple(map(self.span_of, self.nodes(option)))
 
     def value(self, option: str) -> Span | None:
         """The first of these."""
@@ -103,10 +123,11 @@ class SectionPlace(msgspec.Struct, frozen=True):
         """The nodes of `values`."""
         entry = document.find(self.node, option)
         value = entry.value if entry else self.node
-        return value.items if isinstance(value, document.SequenceNode) else (value,) if value else ()
+        return value.items if isinstance(value, document.SequenceNode) else (value,)
 
-    def _span(self, node: document.Node | None) -> Span | None:
-        return document.span_of(node, self.shown) if node and self.shown else None
+    def span_of(self, node: document.Node) -> Span | None:
+        """The place of a node; only its first line."""
+        return document.span_of(node, self.shown) if self.shown else None
 
 
 def camel_case(name: str) -> str:
@@ -121,7 +142,7 @@ class SettingsSection(msgspec.Struct, frozen=True, kw_only=True, rename=camel_ca
     shape: ClassVar[str | None] = None  # an example
     groups: ClassVar[tuple[OptionGroup, ...]] = ()
 
-    place: NoOption[SectionPlace] = SectionPlace()
+    place: NoOption[Place] = Place()
 
 
 class OptionType(NamedTuple):

@@ -12,12 +12,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
-import msgspec
-
 from tornado_proxy.config import document, options, values
 from tornado_proxy.config.document import bare, span_of
 from tornado_proxy.config.model import Settings
-from tornado_proxy.config.options import OptionType, all_options, members_of
+from tornado_proxy.config.options import OptionType, Place, all_options, members_of
 from tornado_proxy.config.secrets import HASHES, Reference, Resolver, Secret, SecretMissing
 from tornado_proxy.config.values import InvalidValue, enumeration
 from tornado_proxy.rules.diagnostic import Diagnostic, Severity, SourceFile, Span, did_you_mean
@@ -34,52 +32,18 @@ def read(
 ) -> tuple[Settings | None, list[Diagnostic]]:
     """Reads a document as settings, with paths from `directory`; None if an option is wrong, unknown or missing."""
     reader, preset = _DocumentReader(shown, directory, resolve), {"directory": directory}
-    settings = reader.attempt(_NamedNode(root, None, shown), partial(reader.value, OptionType(Settings), preset=preset))
+    settings = reader.attempt(Place(root, None, shown), partial(reader.value, OptionType(Settings), preset=preset))
     return settings, reader.diagnostics
 
 
-class _NamedNode(msgspec.Struct, frozen=True):
-    """A node with the key that names it, as messages refer to it."""
-
-    node: document.Node
-    key: document.Node | None
-    shown: SourceFile
-    is_item: bool = False
-
-    @property
-    def name(self) -> str:
-        """The subject of a message."""
-        if self.key is None:
-            return "the configuration"
-        name = f"`{bare(span_of(self.key, self.shown))}`"
-        return f"an item of {name}" if self.is_item else name
-
-    @property
-    def text(self) -> str:
-        """The value as it may be shown."""
-        return bare(span_of(self.node, self.shown))
-
-    @property
-    def span(self) -> Span:
-        """The value if it is an item or a scalar with a text; otherwise the key."""
-        if self.key is None:
-            return Span(self.shown, self.node.start, self.node.start)
-        shows_itself = isinstance(self.node, document.ScalarNode) and self.node.end > self.node.start
-        return span_of(self.node if shows_itself or self.is_item else self.key, self.shown)
-
-    @property
-    def key_span(self) -> Span:
-        """The key, or the value if it has no key of its own."""
-        return self.span if self.key is None or self.is_item else span_of(self.key, self.shown)
-
-    def mapping(self, owner: type[options.SettingsSection] | options.OptionGroup) -> document.MappingNode:
-        """Returns the node as the mapping of a section or a group; raises `InvalidValue` for any other node."""
-        if not isinstance(self.node, document.MappingNode):
-            is_truth = isinstance(self.node, document.ScalarNode) and self.node.kind is document.ScalarKind.BOOLEAN
-            is_switch = is_truth and isinstance(owner, type) and "enabled" in members_of(owner)
-            advice = "such as `{enabled: true}`" if is_switch else owner.shape
-            raise _wrong_type("a mapping", self, advice)
-        return self.node
+def _mapping(place: Place, owner: type[options.SettingsSection] | options.OptionGroup) -> document.MappingNode:
+    """Returns the node as the mapping of a section or a group; raises `InvalidValue` for any other node."""
+    if not isinstance(place.node, document.MappingNode):
+        is_truth = isinstance(place.node, document.ScalarNode) and place.node.kind is document.ScalarKind.BOOLEAN
+        is_switch = is_truth and isinstance(owner, type) and "enabled" in members_of(owner)
+        advice = "such as `{enabled: true}`" if is_switch else owner.shape
+        raise _wrong_type("a mapping", place, advice)
+    return place.node
 
 
 class _DocumentReader:
@@ -92,7 +56,7 @@ class _DocumentReader:
         self._failures = 0
         self.diagnostics: list[Diagnostic] = []
 
-    def attempt(self, place: _NamedNode, read: Callable[[_NamedNode], Any]) -> Any:
+    def attempt(self, place: Place, read: Callable[[Place], Any]) -> Any:
         """The result of `read` for a place, or None after a diagnostic."""
         try:
             return read(place)
@@ -100,15 +64,15 @@ class _DocumentReader:
             self._failures += 1
             # A broken node has been reported by the document.
             if not (isinstance(place.node, document.ScalarNode) and place.node.kind is document.ScalarKind.BROKEN):
-                message = f"{place.name} {error.message}"
+                message = f"{place.subject} {error.message}"
                 self.diagnostics.append(Diagnostic(error.code, message, place.span, error.help))
             return None
 
-    def _report(self, code: str, message: str, span: Span, help: str | None) -> None:
+    def _report(self, code: str, message: str, span: Span | None, help: str | None) -> None:
         self._failures += 1
         self.diagnostics.append(Diagnostic(code, message, span, help))
 
-    def value(self, kind: OptionType, place: _NamedNode, *, preset: Mapping[str, Any] = {}) -> Any:
+    def value(self, kind: OptionType, place: Place, *, preset: Mapping[str, Any] = {}) -> Any:
         """The value of a node; `preset` has what a section has without options."""
         node = place.node
         if isinstance(node, document.ScalarNode) and node.kind in _UNFIT:
@@ -123,31 +87,29 @@ class _DocumentReader:
             value = mark(value) if callable(mark) and value is not None else value
         return self._directory / values.line(value) if kind.base is Path else value
 
-    def _section(self, section: type[options.SettingsSection], place: _NamedNode, preset: Mapping[str, Any]) -> Any:
-        node, before = place.mapping(section), self._failures
-        attributes = {**preset, **self._options(section, None, place)}
-        if self._failures > before:
-            return None
-        return section(**attributes, place=options.SectionPlace(node, place.key, self._shown))
+    def _section(self, section: type[options.SettingsSection], place: Place, preset: Mapping[str, Any]) -> Any:
+        before, attributes = self._failures, {**preset, **self._options(section, None, place)}
+        return section(**attributes, place=place) if self._failures == before else None
 
     def _options(
-        self, section: type[options.SettingsSection], group: options.OptionGroup | None, place: _NamedNode
+        self, section: type[options.SettingsSection], group: options.OptionGroup | None, place: Place
     ) -> dict[str, Any]:
         """The values of options by attribute, and a diagnostic for each name that is unknown or missing."""
         owner, members = group or section, members_of(section, group)
-        node = place.mapping(owner)
+        node = _mapping(place, owner)
         meant = self._unknown(node, section, group)
         attributes: dict[str, Any] = {}
         for name, member in members.items():
             if name in node.fields:
                 key, value = node.fields[name]
-                inner = _NamedNode(value, key, self._shown)
+                inner = Place(value, key, self._shown)
                 if isinstance(member, options.Option):
                     attributes[member.attribute] = self.attempt(inner, partial(self.value, member.type))
                 else:
                     attributes |= self.attempt(inner, partial(self._options, section, member)) or {}
             elif isinstance(member, options.Option) and member.is_required and name not in meant:
-                self._report("missing-option", f"{place.name} lacks `{name}`", place.key_span, owner.shape)
+                here = place.name if place.named_by and not place.is_item else place.span
+                self._report("missing-option", f"{place.subject} lacks `{name}`", here, owner.shape)
         return attributes
 
     def _unknown(
@@ -161,21 +123,18 @@ class _DocumentReader:
             self._report("unknown-option", f"unknown option `{bare(span)}`", span, _instead_of(name, section, group))
         return {did_you_mean(name.partition(":")[0], names) for name in unknown}
 
-    def _collection(self, kind: OptionType, place: _NamedNode) -> tuple[Any, ...] | None:
+    def _collection(self, kind: OptionType, place: Place) -> tuple[Any, ...] | None:
         node, before = place.node, self._failures
-        if (
-            options.Mark.ONE_OR_MANY in kind.marks
-            and isinstance(node, document.ScalarNode)
-            and node.kind is document.ScalarKind.STRING
-        ):
+        may_be_one = options.Mark.ONE_OR_MANY in kind.marks
+        if may_be_one and isinstance(node, document.ScalarNode) and node.kind is document.ScalarKind.STRING:
             return (self.value(kind.item, place),)
         if not isinstance(node, document.MappingNode if kind.is_mapping else document.SequenceNode):
-            one = "a string or " if options.Mark.ONE_OR_MANY in kind.marks else ""
-            raise _wrong_type("a mapping" if kind.is_mapping else f"{one}a list", place)
+            a_list = "a string or a list" if may_be_one else "a list"
+            raise _wrong_type("a mapping" if kind.is_mapping else a_list, place)
         if isinstance(node, document.MappingNode):
             children = self._named(kind, node)
         else:
-            inner = [_NamedNode(item, place.key, self._shown, is_item=True) for item in node.items]
+            inner = [Place(item, place.named_by, self._shown, is_item=True) for item in node.items]
             children = [self.attempt(each, partial(self.value, kind.item)) for each in inner]
         if options.Mark.NOT_EMPTY in kind.marks and not children:
             raise InvalidValue("is empty", code="empty-value")
@@ -184,36 +143,34 @@ class _DocumentReader:
     def _named(self, kind: OptionType, node: document.MappingNode) -> list[Any]:
         sections = []
         for name, (key, value) in node.fields.items():
-            self.attempt(_NamedNode(key, key, self._shown), partial(self.value, _NAME))
-            inner = _NamedNode(value, key, self._shown)
+            self.attempt(Place(key, key, self._shown), partial(self.value, _NAME))
+            inner = Place(value, key, self._shown)
             preset = {"name": name} if options.Mark.BY_NAME in kind.marks else {}
             read = self.attempt(inner, partial(self.value, kind.item, preset=preset))
             sections.append((name, read) if options.Mark.PAIRS in kind.marks else read)
         return sections
 
-    def _secret(self, kind: OptionType, place: _NamedNode) -> Secret | None:
+    def _secret(self, kind: OptionType, place: Place) -> Secret | None:
         reference: Reference | None = self._section(Reference, place, {})
         if reference is None:
             return None
         if len(reference.kinds) != 1:
             message = f"names {'more than one' if reference.kinds else 'no'} place to find the secret"
             raise InvalidValue(message, Reference.shape, "secret-reference")
-        key, value = place.mapping(Reference).fields[reference.kind]
         is_hash = options.Mark.MAY_BE_HASHED in kind.marks and reference.text.startswith(HASHES)
         if reference.value is not None and not is_hash:
-            message = "a secret is in the configuration file itself"
-            span = span_of(key, self._shown)
+            message, span = "a secret is in the configuration file itself", reference.place.key("value")
             found = Diagnostic("plain-secret", message, span, Reference.shape, severity=Severity.WARNING)
             self.diagnostics.append(found)
         try:
             return self._resolve(reference)
         except SecretMissing as missing:
-            span = span_of(value, self._shown)
+            span = reference.place.value(reference.kind)
             self.diagnostics.append(Diagnostic("missing-secret", missing.message, span, missing.help))
             return Secret(reference.origin, "")
 
 
-def _scalar(kind: OptionType, place: _NamedNode) -> Any:
+def _scalar(kind: OptionType, place: Place) -> Any:
     """The value of a scalar in the type of its option, before its checks."""
     node = place.node
     data = node.data if isinstance(node, document.ScalarNode) else node
@@ -240,7 +197,7 @@ def _scalar(kind: OptionType, place: _NamedNode) -> Any:
     return int(number)
 
 
-def _wrong_type(expected: str, place: _NamedNode, shape: str | None = None) -> InvalidValue:
+def _wrong_type(expected: str, place: Place, shape: str | None = None) -> InvalidValue:
     node = place.node
     kinds = {document.SequenceNode: "a list", document.MappingNode: "a mapping"}
     kind = node.kind.value if isinstance(node, document.ScalarNode) else kinds[type(node)]
