@@ -9,7 +9,7 @@ import pytest
 
 from tornado_proxy.cli.main import main
 
-HEAVY_MODULES = ["tornado", "asyncio", "boto3", "botocore", "jinja2", "pydantic", "yaml", "watchdog"]
+HEAVY_MODULES = ["tornado", "asyncio", "boto3", "botocore", "jinja2", "pydantic", "watchdog"]
 
 
 @dataclass(frozen=True)

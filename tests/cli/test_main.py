@@ -183,7 +183,7 @@ def test_the_error_about_a_misspelt_word_suggests_the_right_one(words, message_e
     ids=lambda value: value[0] if value and isinstance(value, list) else None,
 )
 def test_a_command_about_rules_imports_what_they_need(words, modules, tmp_path, monkeypatch):
-    """Neither a server, nor an S3 client, nor what reads configurations; a template engine only if a rule uses it."""
+    """Neither a server nor an S3 client; a template engine only if a rule uses it."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "paths").write_text("/a\n")
     assert imported_by(*map(str, words)) == modules

@@ -25,6 +25,7 @@ from gotemplate.regexp.matching import Pattern, compile_pattern
 from gotemplate.regexp.syntax import PatternError
 from tornado_proxy.cli.limits import LARGEST_REVISION, TARGETS_SHOWN
 from tornado_proxy.cli.output import CommandError, ExitStatus, suggestion
+from tornado_proxy.config import loading as configuration
 from tornado_proxy.config import values
 from tornado_proxy.config.model import Settings
 from tornado_proxy.config.secrets import Resolver, unresolved
@@ -142,8 +143,6 @@ TYPES: Mapping[str, Callable[[str], object]] = {
 
 def load_settings(path: Path, secrets: Resolver = unresolved) -> Settings:
     """Returns the settings of a configuration; raises `CommandError`."""
-    from tornado_proxy.config import loading as configuration  # noqa: PLC0415 - YAML, for a configuration only
-
     place = str(path)
     try:
         source = configuration.decoded(place, read_content(path)) if is_in_revision(place) else configuration.read(path)

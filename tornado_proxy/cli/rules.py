@@ -17,7 +17,9 @@ from msgspec.structs import replace
 
 from tornado_proxy.cli.inputs import configured_sites, default_places, load_rules, load_settings
 from tornado_proxy.cli.output import CommandError, ExitStatus, activity, print_bytes, print_diff, show, wants_color
+from tornado_proxy.config.loading import load
 from tornado_proxy.config.model import Settings
+from tornado_proxy.config.secrets import unresolved
 from tornado_proxy.lint import engine
 from tornado_proxy.lint.checks import CHECKS
 from tornado_proxy.lint.reporters import FORMATS, render_full
@@ -131,9 +133,7 @@ def _configuration(path: Path | None) -> tuple[Settings | None, HelperTexts, tup
     """Returns the settings of a file, its helper templates, and the diagnostics of it and its pages."""
     if path is None:
         return None, no_helpers, ()
-    from tornado_proxy.config.loading import load  # noqa: PLC0415 - YAML, for a configuration only
-    from tornado_proxy.config.secrets import unresolved  # noqa: PLC0415 - the same
-    from tornado_proxy.pages.loading import compile_pages, read_templates  # noqa: PLC0415 - the same
+    from tornado_proxy.pages.loading import compile_pages, read_templates  # noqa: PLC0415 - with a configuration only
 
     loaded = load(path, os.environ, unresolved)
     if loaded.source is None:

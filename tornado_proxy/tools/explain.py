@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from heapq import nlargest
 from http import HTTPStatus
 from itertools import takewhile
@@ -177,28 +177,26 @@ def _name(attempt: plan.Attempt) -> str:
     return _REPORTED_AS.get(type(attempt)) or re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(attempt).__name__).lower()
 
 
+_WORDS: Mapping[type, str] = {
+    plan.ReadForm: "the rest depends on the file's name, which `--file-name` gives",
+    plan.Receive: "{0.key}, available at {0.location}",
+    plan.RedirectToSignedUrl: "{0.key}, for {0.expires} seconds",
+    plan.OfferForm: "{0.key}, for {0.expires} seconds",
+    plan.VisitProvider: "the {0.step} page of `{0.provider}`",
+    plan.ListTargets: "the page of all targets",
+}
+
+
 def _words(attempt: plan.Attempt) -> str:
     match attempt:
         case plan.Browse():
-            words: str = (attempt.prefix or _WHOLE_BUCKET) + (", even if it is empty" if attempt.root else "")
-        case plan.ReadForm():
-            words = "the rest depends on the file's name, which `--file-name` gives"
-        case plan.Receive():
-            words = f"{attempt.key}, available at {attempt.location}"
-        case plan.RedirectToSignedUrl() | plan.OfferForm():
-            words = f"{attempt.key}, for {attempt.expires} seconds"
+            return (attempt.prefix or _WHOLE_BUCKET) + (", even if it is empty" if attempt.root else "")
         case plan.Redirect():
             below = "" if attempt.below is None else f", if anything lies below {attempt.below}"
-            words = f"{attempt.status} {attempt.location}{below}"
-        case plan.VisitProvider():
-            words = f"the {attempt.step} page of `{attempt.provider}`"
-        case plan.ListTargets():
-            words = "the page of all targets"
+            return f"{attempt.status} {attempt.location}{below}"
         case plan.Refuse():
-            words = _status(attempt.status, attempt.reason)
-        case _:
-            words = attempt.key
-    return words
+            return _status(attempt.status, attempt.reason)
+    return _WORDS.get(type(attempt), "{0.key}").format(attempt)
 
 
 def to_json(decision: Decision) -> dict[str, Any]:
