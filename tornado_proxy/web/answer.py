@@ -25,6 +25,9 @@ _OF_UNCHANGED = frozenset(
     {"cache-control", "content-location", "etag", "expires", "last-modified", "vary", "x-cache", "age", "set-cookie"}
 )
 
+value_of = itemgetter(1)
+"""Returns the value of a header, which is a pair."""
+
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 
 
@@ -112,8 +115,8 @@ def file_headers(info: ObjectInfo, actions: Actions, part: ContentRange | None =
         ("X-Cache", info.cache),
         ("Age", str(info.age) if info.age else None),  # RFC 9111 5.1
     )
-    present = tuple([(name, value) for name, value in headers if value])
-    values = "".join(map(itemgetter(1), present))
+    present: Headers = tuple(filter(value_of, headers))  # type: ignore[arg-type] # none is without a value
+    values = "".join(map(value_of, present))
     if values.isascii() and values.isprintable():
         return present
     return tuple(

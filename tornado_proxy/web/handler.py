@@ -12,7 +12,6 @@ from email.utils import formatdate
 from functools import lru_cache, partial
 from http.client import responses
 from math import inf
-from operator import itemgetter
 from typing import Any, Literal
 
 from msgspec.structs import replace
@@ -39,6 +38,7 @@ from tornado_proxy.web.answer import (
     customized,
     page,
     private_headers,
+    value_of,
 )
 from tornado_proxy.web.generation import Generation
 from tornado_proxy.wire.incoming import TOO_SLOW, ClientDisconnected, Fields, HeadTooLarge, MalformedMessage
@@ -46,8 +46,6 @@ from tornado_proxy.wire.shares import CLIENT, Shares
 from tornado_proxy.wire.stream import NO_BODY, Body, Stream
 
 REQUEST_ID = "X-Request-Id"
-
-_value = itemgetter(1)
 
 HEALTHY = Whole(
     200,
@@ -331,7 +329,7 @@ class Handler(RequestHandler):
 
     def _head(self, answer: Answer) -> tuple[ResponseStartLine, HTTPHeaders]:
         """Returns the head of an answer; raises `ValueError` for a header with a line end."""
-        values = "".join(map(_value, answer.headers))
+        values = "".join(map(value_of, answer.headers))
         if "\n" in values or "\r" in values:
             raise ValueError("a header of an answer has several lines")
         self._first_byte = time.perf_counter() - self._started_at
