@@ -16,12 +16,12 @@ not; the set is empty at first. The earlier source that takes the key joins the 
 source takes the key (so it reaches the later source), or there is no such key (so the set covers it). A proof therefore
 deals only with the few sources that matter.
 
-Such a key is found by a breadth-first search of the product of automata, some of which match it and others do not.
-Keys are tried in the order of their length in bytes, without a limit of length: if the search ends without a key, there
-is none. For an automaton that must match, a state holds one position, because one way to match is enough. For automata
-that must not match, it holds all possible positions. A state is skipped if an earlier one subsumes it, that is, differs
-only by fewer positions of automata that must not match. This keeps the search small in most cases where a deterministic
-automaton would be too large.
+Such a key is found by a breadth-first search that appends one character at a time, in the order of the length in bytes
+and without a limit of length: if the search ends without a key, there is none. A state of the search says how far each
+source has come in its automaton. Of a source that must match it holds one position, because one way to match is enough;
+of those that must not match it holds all possible positions. A state is skipped if an earlier one subsumes it, that is,
+differs only by fewer positions of sources that must not match. This keeps the search small in most cases where a
+deterministic automaton would be too large.
 
 No library does this: interegular, greenery, pyformlang and automata-lib read other syntaxes than Go's, support neither
 anchors within a searched text nor word boundaries, and most of them list their alphabet character by character.
@@ -42,7 +42,7 @@ import msgspec
 
 from gotemplate.limits import LONGEST_KEY, STEPS_OF_SEARCH, STEPS_PER_QUESTION
 from gotemplate.regexp import automaton
-from gotemplate.regexp.automaton import DEAD, PATH_TRANSITIONS, Automaton, Budget, KeySymbol, Language, bits
+from gotemplate.regexp.automaton import Automaton, Budget, Fragment, KeySymbol, Language
 from gotemplate.regexp.classes import Ranges, contains
 from gotemplate.regexp.syntax import ENDS, STARTS, AssertionKind, literal_edge
 
@@ -66,8 +66,8 @@ class Gap(NamedTuple):
     """The transitions of all automata across the gaps between two sides."""
 
     follow: list[int]
-    required: tuple[automaton.Fragment, ...]
-    excluded: automaton.Fragment  # all of them together
+    required: tuple[Fragment, ...]
+    excluded: Fragment  # all of them together
 
 
 class Product:
@@ -119,7 +119,7 @@ class Product:
             if gap.excluded.matches_after(excluded):
                 continue
             ahead = gap.excluded.first
-            for position in bits(excluded):
+            for position in automaton.bits(excluded):
                 ahead |= gap.follow[position]
             parts = zip(self._parts, gap.required, strict=True)
             next_positions = []  # of each required automaton: which may read the next character
@@ -128,8 +128,8 @@ class Product:
                 complete = end.matches_after(held)
                 next_positions.append(part.complete if complete else gap.follow[held.bit_length() - 1])
             for move in symbols:
-                path, still_excluded = PATH_TRANSITIONS[place][move.path_role], ahead & move.readers
-                if path == DEAD or still_excluded & self._excluded_certain:
+                path, still_excluded = automaton.PATH_TRANSITIONS[place][move.path_role], ahead & move.readers
+                if path == automaton.DEAD or still_excluded & self._excluded_certain:
                     continue
                 for held in self._choices(next_positions, move.readers):
                     yield (path, after, held), still_excluded, move
@@ -143,7 +143,7 @@ class Product:
         state: State = (automaton.START, automaton.EDGE, sum(map(self._not_begun, range(count)))), 0
         if common:
             roles = map(automaton.path_role, text[:common])
-            place = reduce(lambda place, role: PATH_TRANSITIONS[place][role], roles, automaton.START)
+            place = reduce(lambda place, role: automaton.PATH_TRANSITIONS[place][role], roles, automaton.START)
             positions = [1 << shift + common - 1 for shift in self._shifts]
             state = (place, self._side(text[common - 1]), sum(positions[:count])), sum(positions[count:])
         states = [state]
@@ -165,7 +165,7 @@ class Product:
             held = following & readers
             if not held:
                 return []
-            choices = [part.complete] if held & part.certain else [1 << each for each in bits(held)]
+            choices = [part.complete] if held & part.certain else [1 << each for each in automaton.bits(held)]
             combinations = [one | other for one in combinations for other in choices]
         return combinations
 
@@ -180,7 +180,7 @@ class Product:
         for index, (table, shift) in enumerate(tables[: self._required_count]):
             waiting = self._not_begun(index) if self._automata[index].may_start_later else 0
             follow += (table.whole.first << shift | waiting, self._parts[index].complete)
-        wholes = [automaton.Fragment(of.nullable, of.first << by, of.last << by) for (of, _), by in tables]
+        wholes = [Fragment(of.nullable, of.first << by, of.last << by) for (of, _), by in tables]
         required, excluded = wholes[: self._required_count], wholes[self._required_count :]
         completed = zip(required, self._parts, strict=True)
         return Gap(
@@ -217,7 +217,7 @@ class Product:
         moves: Moves = {side: [] for side in self._sides}
         for symbol in automaton.symbols(sets, words=self._words):
             held = self._every
-            for index in bits(symbol.readers):
+            for index in automaton.bits(symbol.readers):
                 held |= masks[index]
             moves[symbol.side].append(symbol._replace(readers=held))
         return moves
