@@ -14,11 +14,25 @@ from msgspec.structs import replace
 
 from gotemplate.regexp.matching import Captures
 from tornado_proxy.config.providers import OpaServer
-from tornado_proxy.routing import plan as planning
 from tornado_proxy.routing.access import Access, AccessCheck, Anyone, Nobody, SignedIn
 from tornado_proxy.routing.limits import LONGEST_DECIDED, MOST_DECIDED
 from tornado_proxy.routing.mounts import Mounts, RouteMatch, Site
-from tornado_proxy.routing.plan import Plan, Refuse, Serve
+from tornado_proxy.routing.plan import (
+    Attempt,
+    Browse,
+    ListTargets,
+    Plan,
+    ReadForm,
+    RedirectToSignedUrl,
+    Refuse,
+    Serve,
+    VisitProvider,
+    plan_early,
+    plan_missing,
+    plan_moved,
+    plan_object,
+    plan_tries,
+)
 from tornado_proxy.routing.request import KeyTooLong, ObjectKey, RequestError, object_key, upload_path
 from tornado_proxy.rules import model
 from tornado_proxy.rules.limits import LONGEST_OBJECT_KEY
@@ -74,7 +88,7 @@ class Decision(msgspec.Struct, frozen=True):
             return False
         is_plain = self.rewritten is not None and self.rewritten.rewrite is None
         is_short = len(self.request.host) + len(self.request.path) <= LONGEST_DECIDED
-        return is_plain and is_short and all(isinstance(each, Serve | planning.Browse | Refuse) for each in self.plan)
+        return is_plain and is_short and all(isinstance(each, Serve | Browse | Refuse) for each in self.plan)
 
     def again(self, request: Request) -> Decision:
         """Returns the same decision about another request."""
@@ -133,12 +147,12 @@ def _decide(mounts: Mounts, request: Request, *, tries: bool) -> Steps:  # noqa:
         provider, step = visit
         methods: tuple[str, ...] = ("GET", "POST") if step == "logout" else ("GET",)
         refused = Refuse(405, f"the {step} page of `{provider}` does not take the method `{request.method}`", methods)
-        return Decision(request, (planning.VisitProvider(provider, step) if request.method in methods else refused,))
+        return Decision(request, (VisitProvider(provider, step) if request.method in methods else refused,))
     page = mounts.target_list
     listed = page and page.find(request.host, request.path)
     if page and listed and request.method in READING:
         decision = yield from _check_access(Decision(request, ()), page.access, listed)
-        return decision if decision.plan else replace(decision, plan=(planning.ListTargets(),))
+        return decision if decision.plan else replace(decision, plan=(ListTargets(),))
     if (match := mounts.find(request.host, request.path)) is None:
         return Decision(request, _ONLY_READING if listed else _NO_TARGET)
     if len(match.key.encode()) > _LONGEST_KEY:
@@ -152,19 +166,15 @@ def _decide(mounts: Mounts, request: Request, *, tries: bool) -> Steps:  # noqa:
     decision = yield from _check_access(Decision(request, (), match), match.site.access, request.path)
     if decision.plan:
         return decision
-    early = planning.plan_early(match, request)
+    early = plan_early(match, request)
     if not early:
         return _rewrite(decision, match, match.key, request.path, tries=tries and request.method in READING)
     decision = replace(decision, plan=early)
     first = early[0]
-    return (
-        (yield from _decide_upload(mounts, decision, match, first))
-        if isinstance(first, planning.ReadForm)
-        else decision
-    )
+    return (yield from _decide_upload(mounts, decision, match, first)) if isinstance(first, ReadForm) else decision
 
 
-def _decide_upload(mounts: Mounts, decision: Decision, match: RouteMatch, form: planning.ReadForm) -> Steps:
+def _decide_upload(mounts: Mounts, decision: Decision, match: RouteMatch, form: ReadForm) -> Steps:
     """Decides about an upload again once its file has a name, since its path needs a check of access too."""
     name = yield NameFile(decision, form.max_size)
     if name is None:
@@ -234,23 +244,23 @@ def _rewrite(
     moved = rewritten.moved
     try:
         if moved and not moved.if_missing:
-            plan: Plan = planning.plan_moved(match, request, moved, home)
+            plan: Plan = plan_moved(match, request, moved, home)
         elif reason := model.fold_objection(rewritten.key, site.folding):
             plan = (Refuse(400, f"the rewritten key, as the store reads it, {reason}"),)
         elif not rewritten.key.startswith(home):
             plan = _NOT_HOME
         else:
-            plan = planning.plan_object(match, request, path, rewritten.key)
+            plan = plan_object(match, request, path, rewritten.key)
             if tries and site.target.actions.get.try_files:
-                plan = planning.plan_tries(plan, tuple(_tried(decision, match, plan[0])))
+                plan = plan_tries(plan, tuple(_tried(decision, match, plan[0])))
             if moved and request.method in READING:
-                plan = planning.plan_missing(plan, planning.plan_moved(match, request, moved, home))
+                plan = plan_missing(plan, plan_moved(match, request, moved, home))
     except RequestError as error:
         plan = _refused(error)
     return Decision(request, plan, match, checks, user, data, rewritten)
 
 
-def _tried(decision: Decision, match: RouteMatch, own: planning.Attempt) -> Iterator[tuple[str, planning.Attempt]]:
+def _tried(decision: Decision, match: RouteMatch, own: Attempt) -> Iterator[tuple[str, Attempt]]:
     """Yields the templates of `tryFiles` that lead to a file, with its attempt; `own` is that of the request itself.
 
     Each is an address below the mount, rewritten and planned as one; whether the user may have it, is asked when it is
@@ -261,7 +271,7 @@ def _tried(decision: Decision, match: RouteMatch, own: planning.Attempt) -> Iter
         if key != match.key:
             asked = replace(decision, request=replace(decision.request, path=path))
             attempt = _rewrite(asked, replace(match, key=key), key, path).plan[0]
-        if isinstance(attempt, Serve | planning.RedirectToSignedUrl):
+        if isinstance(attempt, Serve | RedirectToSignedUrl):
             yield template, attempt if key == match.key else replace(attempt, paths=(path, *attempt.paths))
 
 
