@@ -165,11 +165,9 @@ class Administration:
                 return status_page.Explanation(asked["path"], (("error", ((reason,),)),))
         # Places are relative to the configuration's directory, as in the other tables.
         folder = f"{parts.settings.directory}/"
-        sections = (
-            (title, [[cell.removeprefix(folder) for cell in row] for row in rows]) for title, rows in answer.sections
-        )
+        cut = [(name, [[each.removeprefix(folder) for each in row] for row in rows]) for name, rows in answer.sections]
         steps = [await self._answer(answer.target, answer.attempts)] if answer.attempts else []
-        return status_page.Explanation(answer.heading, tuple(sections), (*answer.path, *steps))
+        return status_page.Explanation(answer.heading, tuple(cut), (*answer.path, *steps))
 
     async def _answer(self, target: str | None, attempts: Sequence[Attempt]) -> status_page.PathStep:
         """Returns the last step of a request: the first attempt of its plan that applies, which S3 is asked about."""
@@ -179,9 +177,8 @@ class Administration:
         outcome = "bad" if outlook.error or isinstance(outlook.attempt, Refuse) else "good"
         targets = self._serving.configuration.settings.targets
         redirects = any(each.name == target and each.actions.get.website_redirects for each in targets)
-        return status_page.PathStep(
-            "answer now", tuple(((line, None),) for line in _outcome(outlook, redirects)), outcome
-        )
+        lines = (((line, None),) for line in _outcome(outlook, redirects))
+        return status_page.PathStep("answer now", tuple(lines), outcome)
 
     async def draft(self, path: str, text: str | None = None) -> DraftPage:
         """Returns the page of a rule file in force; with a text, what that would change. Nothing has an effect."""
@@ -319,9 +316,8 @@ def _charts(now: float, intervals: list[metrics.Interval]) -> Iterator[status_pa
     # Shortly after the start the charts cover the time since then, but at least a minute.
     span = min(max(now - SAMPLED_FOR, first), now - SHORTEST_CHART), now
     answers = rate("all", "area", lambda tally: tally.requests), rate("4xx", "warn", lambda tally: tally.classes[3])
-    yield status_page.Chart(
-        "Requests", (*answers, rate("5xx", "bad", lambda tally: tally.classes[4])), *span, shown_rate
-    )
+    failures = rate("5xx", "bad", lambda tally: tally.classes[4])
+    yield status_page.Chart("Requests", (*answers, failures), *span, shown_rate)
     times = quantile("median", "area", 0.5), quantile("95 %", "warn", 0.95), quantile("99 %", "bad", 0.99)
     yield status_page.Chart("Time to first byte", times, *span, status_page.shown_wait)
     volume = rate("sent", "area", lambda tally: tally.sent), rate("received", "second", lambda tally: tally.received)

@@ -42,10 +42,9 @@ def summary(report: LintReport) -> str:
     """Returns the numbers of findings and fixes in a line, in agreement with the exit status."""
     files = counted(len(report.files), "file")
     if not report.diagnostics:
-        listed = (
-            f", {counted(report.address_count, 'listed address', 'listed addresses')}" if report.address_count else ""
-        )
-        return f"all clean: {counted(report.rewrite_count, 'rewrite')}{listed} in {files}"
+        rules, listed = counted(report.rewrite_count, "rewrite"), report.address_count
+        rules += f", {counted(listed, 'listed address', 'listed addresses')}" if listed else ""
+        return f"all clean: {rules} in {files}"
     where = len({each.span.source.name for each in report.diagnostics if each.span})
     place = f" in {counted(where, 'file')}" if where else ""
     numbers = Counter(each.severity for each in report.diagnostics)

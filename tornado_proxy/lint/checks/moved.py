@@ -116,15 +116,13 @@ def _shared(target: TargetRules) -> Iterator[str]:
     languages = [*sources.values(), *map(language, images)]
     candidates, budget = OverlapCandidates(languages), Budget(LOOP_STEPS)
     moved = range(len(sources))
-    pairs = (
-        (number, other) for number in range(len(moved), len(languages)) for other in candidates.find(number, moved)
-    )
     with suppress(Exhausted):
-        for number, other in pairs:
-            budget.spend(1)
-            answer = overlap(languages[number], languages[other], budget.portion())
-            if isinstance(answer, Example):
-                yield answer.key
+        for number in range(len(moved), len(languages)):
+            for other in candidates.find(number, moved):
+                budget.spend(1)
+                answer = overlap(languages[number], languages[other], budget.portion())
+                if isinstance(answer, Example):
+                    yield answer.key
 
 
 _OPENING = re.compile(r"\((?:\?P?<\w+>)?")
@@ -153,10 +151,9 @@ def redirect_chain(subject: Subject) -> Iterator[LintFinding]:
     for trail, last in _ending(subject):
         if last.moved.location is not None:
             first = trail[0]
-            message = (
-                f"{shown(first.key)} is redirected to {_location(first)}, which is redirected to {_location(last)}"
-            )
-            advice = f"lead to {_location(last)} at once: each redirect costs a request"
+            once, again = _location(first), _location(last)
+            message = f"{shown(first.key)} is redirected to {once}, which is redirected to {again}"
+            advice = f"lead to {again} at once: each redirect costs a request"
             notes = tuple(Note(f"{named(each.rule)} is here", place_of(each.rule)) for each in trail[1:2])
             own, location = first.moved.location, last.moved.location
             plain = own is not None and not (own.query or own.fragment)
@@ -209,23 +206,19 @@ def shadowed_line(subject: Subject) -> Iterator[LintFinding]:
             takers = {rule.number: rule for _, rule in shadows}
             by = findings.listed(map(named, takers.values()))
             verb = "comes first and takes" if len(takers) == 1 else "come first and take"
-            addresses = (
-                "every address" if len(shadows) == len(each.lines) else counted(len(shadows), "address", "addresses")
-            )
+            several = counted(len(shadows), "address", "addresses")
+            addresses = "every address" if len(shadows) == len(each.lines) else several
             line, taker = shadows[0]
             message = f"{by} {verb} {addresses} of this list, such as {shown(column(line, 0).text)}"
-            notes = tuple(
-                Note(f"{named(rule)} takes this address", shadow.span) for shadow, rule in shadows[:EARLIER_SHOWN]
-            )
+            first = shadows[:EARLIER_SHOWN]
+            notes = tuple(Note(f"{named(rule)} takes this address", shadow.span) for shadow, rule in first)
             advice, fixes = "delete these lines, or move the list up", tuple[Fix, ...]()
             # Moved above another list, it could take that one's addresses.
             is_next = not any(taker.number < other.number < each.number for other in target.rule_set.lists)
             if len(takers) == 1 and isinstance(taker, Rewrite) and is_next:
                 title = f"move the list above {named(taker)}"
-                advice, fixes = (
-                    f"delete these lines, or {title}",
-                    offer(title, findings.moved(each.statement, taker.statement)),
-                )
+                advice = f"delete these lines, or {title}"
+                fixes = offer(title, findings.moved(each.statement, taker.statement))
             yield LintFinding(message, each.statement.file.span, advice, notes, fixes)
 
 

@@ -43,10 +43,8 @@ def _doubtful(target: TargetRules) -> Mapping[Rewrite, list[tuple[Rewrite, str]]
     doubtful: dict[Rewrite, list[tuple[Rewrite, str]]] = {}
     trees = ((each, target.source(each).tree) for each in target.rewrites)
     anchored = [each for each, tree in trees if tree is not None and not open_start(tree)]
-    languages = [target.source(each) for each in anchored]
-    for first, second, key in proofs.overlaps(
-        languages, lambda index, key: anchored[index].pattern.search(key) is not None, budget
-    ):
+    languages, search = [target.source(each) for each in anchored], [each.pattern.search for each in anchored]
+    for first, second, key in proofs.overlaps(languages, lambda index, key: search[index](key) is not None, budget):
         one, other = anchored[first], anchored[second]
         # An unreachable rewrite has a finding of its own, and a key that a third rewrite takes shows nothing.
         shows = target.example(other) is not None and target.rule_set.taker(key) is one
@@ -72,9 +70,8 @@ def chained_rewrite(subject: Subject) -> Iterator[LintFinding]:
                 # from the name of a file, it may be, to the address that is rewritten to that name.
                 if other is None or other.kind is not RuleKind.REWRITE or _also_takes(other, rule, key):
                     continue
-                message = (
-                    f"{shown(key)} becomes {shown(result)}, which {named(other)} matches but does not rewrite again"
-                )
+                matched = f"which {named(other)} matches but does not rewrite again"
+                message = f"{shown(key)} becomes {shown(result)}, {matched}"
                 note = Note(f"{named(other)} is here", place_of(other))
                 advice = "a key is rewritten once: if it is to go on, write the final key here"
                 # What several lead to is probably there; else the other one says that it has moved on.

@@ -153,10 +153,8 @@ def _lines_of_another_kind(target: TargetRules) -> Iterator[tuple[model.ListedAd
     """Yields the lines of rewrites that lead from a file to a directory or back, with address and result."""
     for each in target.rule_set.lists:
         for address, line in each if each.kind is RuleKind.REWRITE else ():
-            result = line.result_text
-            if address.endswith("/") == result.endswith("/") or (
-                address.endswith("/") and not _FILE_NAME.search(result)
-            ):
+            result, is_directory = line.result_text, address.endswith("/")
+            if is_directory == result.endswith("/") or (is_directory and not _FILE_NAME.search(result)):
                 continue
             if not (target.tries_paths and each.find(address.removesuffix("/"))):
                 yield line, address, result if result.endswith("/") else f"{result}/"

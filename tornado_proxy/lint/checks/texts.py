@@ -76,11 +76,8 @@ def _dots(tree: syntax.Node) -> Iterator[syntax.AnyCharacter]:
     for node in syntax.walk(tree):
         pieces = node.pieces if isinstance(node, syntax.Sequence) else ()
         for before, (part, behind) in zip((None, *pieces), pairwise(pieces), strict=False):
-            if (
-                isinstance(part, syntax.AnyCharacter)
-                and not isinstance(before, syntax.AnyCharacter)
-                and _begins_a_word(behind)
-            ):
+            is_alone = not isinstance(before, syntax.AnyCharacter)
+            if isinstance(part, syntax.AnyCharacter) and is_alone and _begins_a_word(behind):
                 yield part
 
 

@@ -120,9 +120,8 @@ def _expression(path: str, result: str) -> str:
 def _rule(place: Span, path: str, expression: str, result: str, status: str) -> ForeignRule | Remark:
     """Returns the entry of a line: of an exact path if there is no expression."""
     if status not in STATUSES or (status == "200" and _URL.match(result)):
-        return left_out(
-            place, "it asks another server for the page" if status == "200" else f"it answers with {status}"
-        )
+        why = "it asks another server for the page" if status == "200" else f"it answers with {status}"
+        return left_out(place, why)
     led = {"200": unquote(result.partition("?")[0]), "410": ""}.get(status, result)
     if not expression:
         return ForeignRule(place, unquote(path), led, STATUSES[status], is_exact=True)

@@ -70,12 +70,10 @@ class ForeignRule(msgspec.Struct, frozen=True):
         literal = _LITERAL.fullmatch(self.source)
         if self.is_exact or literal is None or self.dialect is not tree.Dialect.PLAIN:
             return self
-        result = self.result.replace("$$", "")
-        if "$" in result:
+        if "$" in self.result.replace("$$", ""):
             return self
-        return replace(
-            self, source=_BACKSLASH.sub("", literal[1]), result=self.result.replace("$$", "$"), is_exact=True
-        )
+        source, result = _BACKSLASH.sub("", literal[1]), self.result.replace("$$", "$")
+        return replace(self, source=source, result=result, is_exact=True)
 
     @property
     def kind(self) -> tree.RuleKind:

@@ -149,10 +149,9 @@ def nginx(*sources: SourceFile) -> Read:
     yield from reader.moves(found, _Scope())
     yield from reader.locations([each for each in found if each.name == "location" and len(each.words) > 1])
     for name in reader.maps.keys() - reader.used:
-        yield changed(
-            reader.maps[name].place, f"no directive here uses `${name}`: its addresses are redirected with 301"
-        )
-        yield from reader.led(reader.maps[name].place, _Scope(), f"${name}", 301)
+        place = reader.maps[name].place
+        yield changed(place, f"no directive here uses `${name}`: its addresses are redirected with 301")
+        yield from reader.led(place, _Scope(), f"${name}", 301)
 
 
 class _Nginx:

@@ -174,11 +174,8 @@ def _in_string(string: Span, reading: Unfinished) -> _Proposals:
     text = string.text[1:].replace('\\"', '"') if string.text[0] == '"' else string.text[1:]
     pattern, _ = literal(string.source, reading.begun[kinds.index("ARROW") - 1])
     names = group_names(pattern.value)
-    if (
-        dialect is Dialect.PLAIN
-        and _OPEN_BRACE.search(text)
-        and not _BEFORE_BRACE.match(string.source.text, string.end)
-    ):
+    is_open = _OPEN_BRACE.search(text) and not _BEFORE_BRACE.match(string.source.text, string.end)
+    if dialect is Dialect.PLAIN and is_open:
         names = [f"{name}}}" for name in names]
     return _in_template(dialect, text, names)
 

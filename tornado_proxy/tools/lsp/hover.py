@@ -283,20 +283,14 @@ def _reference(statement: RewriteStatement, offset: int) -> tuple[str, Span] | N
     reference = reference_at(dialect, literal.value, _index(literal, offset))
     if reference is None:
         return None
-    if reference.name == "0" and reference.is_group:
+    text, name = "", reference.name
+    if name == "0" and reference.is_group:
         text = "`0`: all that the source matches"
-    elif reference.is_group:
-        group = group_of(statement, reference.name)
-        written = statement.source.value[group.extent.start : group.extent.end] if group else ""
-        about = (
-            (f"group {group.number} of the source, {code(written)}", f"It matches {phrase(group.body)}")
-            if group
-            else ()
-        )
-        text = paragraphs(about)
-    else:
-        words = BY_DIALECT[dialect].get(reference.name)
-        text = f"{code(reference.name if dialect is Dialect.JINJA else f'.{reference.name}')}: {words}" if words else ""
+    elif reference.is_group and (group := group_of(statement, name)):
+        written = statement.source.value[group.extent.start : group.extent.end]
+        text = f"group {group.number} of the source, {code(written)}\n\nIt matches {phrase(group.body)}"
+    elif not reference.is_group and (words := BY_DIALECT[dialect].get(name)):
+        text = f"{code(name if dialect is Dialect.JINJA else f'.{name}')}: {words}"
     return (text, literal.at(reference.start, reference.end)) if text else None
 
 
@@ -305,9 +299,8 @@ def _describe_outcome(outcome: TestOutcome) -> str:
     took = f"{code(outcome.rewrite.label)} takes the key" if outcome.rewrite else "No rewrite matches the key"
     if isinstance(outcome.got, RewriteError):
         return f"{mark} {took}: {prose(str(outcome.got))}"
-    became = (
-        f"the answer is {code(str(outcome.got.moved))}" if outcome.got.moved else f"it becomes {code(outcome.got.key)}"
-    )
+    moved, key = outcome.got.moved, outcome.got.key
+    became = f"the answer is {code(str(moved))}" if moved else f"it becomes {code(key)}"
     return f"{mark} {took}, {became}" if outcome.rewrite else f"{mark} {took}"
 
 
