@@ -14,11 +14,13 @@ from h2.errors import ErrorCodes
 from h2.events import DataReceived, InformationalResponseReceived, ResponseReceived, StreamEnded
 from hyperframe.frame import Frame, GoAwayFrame, RstStreamFrame
 from serving import Received, Serving
+from tornado.httputil import HTTPConnection, HTTPMessageDelegate, HTTPServerConnectionDelegate
 
 from tornado_proxy.config.server import Limits, Ssl
 from tornado_proxy.semantics.request import Origin
 from tornado_proxy.wire.http2 import Http2Connection
 from tornado_proxy.wire.server import ConnectionSetup
+from tornado_proxy.wire.stream import ConnectionServer
 from tornado_proxy.wire.tls import make_context
 
 
@@ -198,6 +200,21 @@ def head(method: str, target: str, headers: Mapping[str, str] | None = None, len
     return [*pseudo.items(), *fields.items()]
 
 
+class _Server(ConnectionServer):
+    """Passes requests on to an application, and says when a connection is closed."""
+
+    def __init__(self, application: HTTPServerConnectionDelegate, closed: asyncio.Event) -> None:
+        self.application, self.closed = application, closed
+
+    def start_request(self, server_conn: object, request_conn: HTTPConnection) -> HTTPMessageDelegate:
+        """Passes a request on."""
+        return self.application.start_request(server_conn, request_conn)
+
+    def on_close(self, server_conn: object) -> None:
+        """Says so."""
+        self.closed.set()
+
+
 @asynccontextmanager
 async def connect(site: Serving, limits: Limits | None = None, *, takes: bool = True) -> AsyncIterator[Http2Client]:
     """Connects to the application of a site by HTTP/2 without TLS, which the service itself does not speak."""
@@ -205,7 +222,7 @@ async def connect(site: Serving, limits: Limits | None = None, *, takes: bool = 
     loop = asyncio.get_running_loop()
     peer, closed = Origin("127.0.0.1", "https"), asyncio.Event()
     listening = await loop.create_server(
-        lambda: Http2Connection(site.application, peer, limits, lambda _: closed.set(), lambda _: None), "127.0.0.1", 0
+        lambda: Http2Connection(_Server(site.application, closed), peer, limits), "127.0.0.1", 0
     )
     client = Http2Client(*await asyncio.open_connection(*listening.sockets[0].getsockname()), takes=takes)
     await client.begin()

@@ -10,7 +10,7 @@ from fakes import NotingStore, OneObjectStore, ScriptedBody
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from serving import Client, serve
-from tornado.httputil import HTTPMessageDelegate, HTTPServerConnectionDelegate, ResponseStartLine
+from tornado.httputil import HTTPMessageDelegate, ResponseStartLine
 
 from tornado_proxy.config.actions import Actions, PutAction
 from tornado_proxy.config.server import Limits
@@ -18,6 +18,7 @@ from tornado_proxy.semantics.request import Origin
 from tornado_proxy.telemetry.events import Failed
 from tornado_proxy.wire.connection import Connection, Http1Stream
 from tornado_proxy.wire.incoming import ClientDisconnected, Fields
+from tornado_proxy.wire.stream import ConnectionServer
 
 HOST = "Host: files.test\r\n"
 UPLOADS = Actions(put=PutAction(enabled=True, allow_override=True, raw_uploads=True))
@@ -360,7 +361,7 @@ async def test_a_slow_head_closes_the_connection():
         assert site.events == []
 
 
-class _Silent(HTTPServerConnectionDelegate):
+class _Silent(ConnectionServer):
     """An application that keeps its requests, and does nothing about them."""
 
     def __init__(self) -> None:
@@ -399,7 +400,7 @@ class _Trickling(asyncio.Transport):
 async def test_little_is_buffered_for_a_slow_client():
     """Writers wait from 32 KiB on, so that thousands of slow clients take little memory; TLS would take 512 KiB."""
     transport = _Trickling()
-    connection = Connection(_Silent(), Origin("192.0.2.7"), Limits(), lambda _: None, lambda _: None)
+    connection = Connection(_Silent(), Origin("192.0.2.7"), Limits())
     connection.connection_made(transport)
     assert transport.most_unsent == 32 * 1024
     connection.connection_lost(None)
@@ -408,7 +409,7 @@ async def test_little_is_buffered_for_a_slow_client():
 async def test_a_client_that_reads_a_trickle_is_disconnected():
     """A client that reads some bytes at all times, but too few, keeps no connection."""
     transport, silent = _Trickling(), _Silent()
-    connection = Connection(silent, Origin("192.0.2.7"), Limits(send_timeout=0.1), lambda _: None, lambda _: None)
+    connection = Connection(silent, Origin("192.0.2.7"), Limits(send_timeout=0.1))
     connection.connection_made(transport)
     _receive(connection, f"GET /a HTTP/1.1\r\n{HOST}\r\n".encode())
     connection.pause_writing()
@@ -433,7 +434,7 @@ async def test_a_client_that_ends_its_side_within_a_body_is_let_go(method, caplo
 async def test_much_is_read_at_once_while_a_body_arrives():
     """A body is read in pieces of up to 256 KiB; what waits for a request, or for its end, takes less."""
     silent = _Silent()
-    connection = Connection(silent, Origin("192.0.2.7"), Limits(), lambda _: None, lambda _: None)
+    connection = Connection(silent, Origin("192.0.2.7"), Limits())
     connection.connection_made(_Closing())
     sizes = [len(connection.get_buffer(-1))]
     _receive(connection, f"PUT /a HTTP/1.1\r\n{HOST}Content-Length: 9\r\n\r\nhalf".encode())
@@ -483,7 +484,7 @@ class _Closing(asyncio.Transport):
 async def test_an_answer_may_end_after_its_client_ended_within_the_body():
     """The connection is closing already, which the answer notices without an error."""
     silent, transport = _Silent(), _Closing()
-    connection = Connection(silent, Origin("192.0.2.7"), Limits(), lambda _: None, lambda _: None)
+    connection = Connection(silent, Origin("192.0.2.7"), Limits())
     connection.connection_made(transport)
     _receive(connection, f"GET /a HTTP/1.1\r\n{HOST}Content-Length: 9\r\n\r\nhalf".encode())
     connection.eof_received()
@@ -498,7 +499,7 @@ async def test_an_answer_may_end_after_its_client_ended_within_the_body():
 async def test_an_answer_to_a_client_that_has_left_ends_the_connection():
     """The end of writing fails before the transport reports that its client has left; that is no defect."""
     silent, transport = _Silent(), _Closing(has_left=True)
-    connection = Connection(silent, Origin("192.0.2.7"), Limits(), lambda _: None, lambda _: None)
+    connection = Connection(silent, Origin("192.0.2.7"), Limits())
     connection.connection_made(transport)
     _receive(connection, f"GET /a HTTP/1.1\r\n{HOST}Connection: close\r\n\r\n".encode())
     (stream,) = silent.streams

@@ -18,7 +18,6 @@ from tornado.concurrent import future_set_result_unless_cancelled
 from tornado.httputil import (
     HTTPHeaders,
     HTTPOutputError,
-    HTTPServerConnectionDelegate,
     RequestStartLine,
     ResponseStartLine,
 )
@@ -28,7 +27,7 @@ from tornado_proxy.routing.request import RequestError
 from tornado_proxy.semantics.request import Origin
 from tornado_proxy.wire import limits
 from tornado_proxy.wire.incoming import TOO_SLOW, ClientDisconnected, Fields, RequestParser
-from tornado_proxy.wire.stream import NEVER, STAND_IN, ClientConnection, Notify, Stream
+from tornado_proxy.wire.stream import NEVER, STAND_IN, ClientConnection, ConnectionServer, Stream
 
 _LOG = logging.getLogger("tornado_proxy")
 
@@ -47,15 +46,8 @@ answer, and its client has yet to close.
 class Connection(ClientConnection):
     """Serves requests one after the other, until one side closes."""
 
-    def __init__(
-        self,
-        application: HTTPServerConnectionDelegate,
-        peer: Origin,
-        allowed: Limits,
-        on_close: Notify,
-        on_idle: Notify,
-    ) -> None:
-        super().__init__(application, peer, allowed, on_close, on_idle)
+    def __init__(self, server: ConnectionServer, peer: Origin, allowed: Limits) -> None:
+        super().__init__(server, peer, allowed)
         self.is_last = False  # whether the request under way is the last one
         self._state: State = "idle"
         self._stream: Http1Stream | None = None  # the request under way
@@ -94,7 +86,7 @@ class Connection(ClientConnection):
         assert self._transport is not None
         self._transport.set_write_buffer_limits(limits.MOST_UNSENT)
         self._set_deadline(self._limits.idle_timeout)
-        self._on_idle(self)
+        self._server.on_idle(self)
 
     def buffer_updated(self, nbytes: int) -> None:
         """Takes the bytes that were read."""
@@ -145,7 +137,7 @@ class Connection(ClientConnection):
         if stream is not None:
             stream.break_off(stream.mistake or ClientDisconnected())
         self.resume_writing()
-        self._on_close(self)
+        self._server.on_close(self)
 
     # Requests.
 
@@ -196,7 +188,7 @@ class Connection(ClientConnection):
             # The frames of its traceback hold what was received.
             mistake, line, fields = error.with_traceback(None), STAND_IN, Fields()
         self._stream = stream = Http1Stream(self, parser, mistake)
-        until_taken = stream.begin(self._application, line, fields)
+        until_taken = stream.begin(self._server, line, fields)
         if stream.reading == "body":
             self._limit_reads(limits.LARGEST_READ_OF_BODY)
             self._await(until_taken)
@@ -277,7 +269,7 @@ class Connection(ClientConnection):
         if stream.reading != "done":
             # In the next turn: the application is in the middle of finishing.
             self._loop.call_soon(stream.break_off, stream.mistake or ClientDisconnected("the rest was not read"))
-        self._on_idle(self)
+        self._server.on_idle(self)
         if stream.keeps_alive:
             self._state = "idle"
             self._set_deadline(self._limits.idle_timeout)

@@ -16,7 +16,6 @@ from h2.errors import ErrorCodes
 from h2.exceptions import ProtocolError
 from hpack.struct import HeaderTuple
 from hyperframe.frame import Frame, GoAwayFrame, RstStreamFrame
-from tornado.httputil import HTTPServerConnectionDelegate
 
 from tornado_proxy.config.server import Limits
 from tornado_proxy.routing.request import RequestError
@@ -25,7 +24,7 @@ from tornado_proxy.wire import limits
 from tornado_proxy.wire.http2_frames import LAST_STREAM, ConnectionBroken, FrameReader, Protocol, Purse
 from tornado_proxy.wire.http2_stream import Head, Http2Stream, StreamConnection, check_trailers, read_head, stand_in
 from tornado_proxy.wire.incoming import TOO_SLOW, ClientDisconnected, MalformedMessage
-from tornado_proxy.wire.stream import NEVER, Notify
+from tornado_proxy.wire.stream import NEVER, ConnectionServer
 
 _LOG = logging.getLogger("tornado_proxy")
 
@@ -42,15 +41,8 @@ class Deadline(Enum):
 class Http2Connection(StreamConnection):
     """Serves many requests at once."""
 
-    def __init__(
-        self,
-        application: HTTPServerConnectionDelegate,
-        peer: Origin,
-        allowed: Limits,
-        on_close: Notify,
-        on_idle: Notify,
-    ) -> None:
-        super().__init__(application, peer, allowed, on_close, on_idle)
+    def __init__(self, server: ConnectionServer, peer: Origin, allowed: Limits) -> None:
+        super().__init__(server, peer, allowed)
         self._deadline = NEVER
         self._h2 = Protocol(allowed.max_header_size)
         self._purse = Purse(self._loop.time)
@@ -103,7 +95,7 @@ class Http2Connection(StreamConnection):
         assert self._transport is not None
         self._transport.set_write_buffer_limits(limits.BYTES_A_TURN)
         self._wait(Deadline.REQUEST, self._limits.idle_timeout)
-        self._on_idle(self)
+        self._server.on_idle(self)
         self._flush()
 
     def buffer_updated(self, nbytes: int) -> None:
@@ -139,7 +131,7 @@ class Http2Connection(StreamConnection):
         self._is_over = True
         for stream in tuple(self._streams.values()):
             self._lose(stream)
-        self._on_close(self)
+        self._server.on_close(self)
 
     # Frames.
 
@@ -216,7 +208,7 @@ class Http2Connection(StreamConnection):
             mistake, head = error.with_traceback(None), stand_in(raw, has_body=has_body)
         self._deadlines.pop(Deadline.REQUEST, None)
         self._streams[number] = stream = Http2Stream(self, number, head, mistake)
-        stream.start(self._application)
+        stream.start(self._server)
 
     # What streams ask.
 
@@ -259,7 +251,7 @@ class Http2Connection(StreamConnection):
         self._break_off_soon(stream)
         self._flush_soon()
         if not self._streams and not self._is_over:
-            self._on_idle(self)
+            self._server.on_idle(self)
             self._wait(Deadline.REQUEST, self._limits.idle_timeout)
             if self._is_leaving:
                 self._end()

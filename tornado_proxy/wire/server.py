@@ -37,7 +37,7 @@ from tornado_proxy.semantics.request import (
 )
 from tornado_proxy.wire import limits
 from tornado_proxy.wire.connection import Connection
-from tornado_proxy.wire.stream import ClientConnection
+from tornado_proxy.wire.stream import ClientConnection, ConnectionServer
 
 _LOG = logging.getLogger("tornado_proxy")
 
@@ -50,7 +50,7 @@ class ConnectionSetup(msgspec.Struct, frozen=True):
 
     tls: ssl.SSLContext | None = None
     proxied: TrustedProxies = msgspec.field(default_factory=TrustedProxies)
-    http2: Callable[..., ClientConnection] | None = None
+    http2: Callable[[ConnectionServer, Origin, Limits], ClientConnection] | None = None
 
 
 class Acceptor:
@@ -156,7 +156,7 @@ class _Negotiated(asyncio.Protocol):
         chosen.connection_made(transport)
 
 
-class HttpServer(HTTPServerConnectionDelegate):
+class HttpServer(ConnectionServer):
     """Serves HTTP on the sockets given to `add_sockets`; `application` answers the requests.
 
     `limits` and `setup` may be replaced while it serves; existing connections keep theirs. One that could last for
@@ -201,6 +201,19 @@ class HttpServer(HTTPServerConnectionDelegate):
         self._idle.pop(server_conn, None)
         return self._application.start_request(server_conn, request_conn)
 
+    def on_idle(self, connection: ClientConnection) -> None:
+        """Notes since when a connection has no request."""
+        self._idle.setdefault(connection, asyncio.get_running_loop().time())
+
+    def on_close(self, server_conn: object) -> None:
+        """Forgets a connection."""
+        assert isinstance(server_conn, ClientConnection)
+        self._connections.discard(server_conn)
+        self._idle.pop(server_conn, None)
+        self.acceptor.go_on()
+        if not self._connections:
+            self._gone.set()
+
     async def shut_down(self, grace: float, *, leave_queue: bool = False) -> None:
         """Stops accepting, waits up to `grace` seconds for running requests, and closes the rest.
 
@@ -225,7 +238,7 @@ class HttpServer(HTTPServerConnectionDelegate):
         # A Unix socket has no address of its peer.
         host = peer_address(address[0]) if isinstance(address, tuple) and address else ""
         peer = Origin(host, "https" if self.setup.tls else "http")
-        connection = Connection(self, peer, self.limits, self._end, self._note_idle)
+        connection = Connection(self, peer, self.limits)
         # Counted before anything is awaited, so that a shutdown in the same turn of the loop waits for it.
         self._connections.add(connection)
         self._gone.clear()
@@ -270,7 +283,7 @@ class HttpServer(HTTPServerConnectionDelegate):
         if protocol != "h2":
             return connection
         assert self.setup.http2 is not None, "a listener without HTTP/2 does not offer it"
-        chosen = self.setup.http2(self, connection.peer, self.limits, self._end, self._note_idle)
+        chosen = self.setup.http2(self, connection.peer, self.limits)
         self._connections.add(chosen)
         self._connections.discard(connection)
         if connection.is_last:
@@ -294,23 +307,13 @@ class HttpServer(HTTPServerConnectionDelegate):
             idle, since = next(iter(self._idle.items()), (None, 0.0))
             if idle is None or since > young:
                 return False
-            self._end(idle)
+            self.on_close(idle)
             idle.close()
         return True
 
-    def _note_idle(self, connection: ClientConnection) -> None:
-        self._idle.setdefault(connection, asyncio.get_running_loop().time())
-
     def _give_up(self, connection: Connection, accepted: socket.socket) -> None:
         accepted.close()
-        self._end(connection)
-
-    def _end(self, connection: ClientConnection) -> None:
-        self._connections.discard(connection)
-        self._idle.pop(connection, None)
-        self.acceptor.go_on()
-        if not self._connections:
-            self._gone.set()
+        self.on_close(connection)
 
     async def _until_gone(self, limit: float) -> None:
         with suppress(TimeoutError):

@@ -371,25 +371,21 @@ class WireRequest(HTTPServerRequest):
         self.connection = stream
 
 
-Notify = Callable[[Any], None]
+class ConnectionServer(HTTPServerConnectionDelegate):
+    """What connections have for a server, which hears as well when they are closed (`on_close`)."""
+
+    def on_idle(self, connection: ClientConnection) -> None:
+        """Hears that no request of a connection is under way any more."""
 
 
 class ClientConnection(ReadingProtocol):
-    """A connection of a client, whose requests `application` answers.
+    """A connection of a client, whose requests `server` answers; `peer` is their origin before any trusted proxy."""
 
-    `peer` is the origin of the requests before any trusted proxy. `on_idle` is called whenever no request is under way
-    any more, `on_close` once, when it is closed.
-    """
-
-    def __init__(
-        self, application: HTTPServerConnectionDelegate, peer: Origin, limits: Limits, on_close: Notify, on_idle: Notify
-    ) -> None:
+    def __init__(self, server: ConnectionServer, peer: Origin, allowed: Limits) -> None:
         super().__init__(READ_OF_CLIENT)
         self.peer = peer
-        self._application = application
-        self._limits = limits
-        self._on_close = on_close
-        self._on_idle = on_idle
+        self._server = server
+        self._limits = allowed
         self._unsent = 0  # bytes, when that was last looked at
         # Of no request: what a request notes, such as its calls to S3, is not for those that the client sends after it.
         self._variables = copy_context()
