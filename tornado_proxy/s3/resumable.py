@@ -13,8 +13,6 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Literal, NamedTuple, Protocol
 
-import msgspec
-
 from tornado_proxy.s3 import limits
 from tornado_proxy.s3.answers import ObjectHead
 from tornado_proxy.semantics.conditions import ByteRange, ContentRange, strong_match
@@ -47,20 +45,9 @@ def continues(first: ObjectHead, asked: ByteRange, head: ObjectHead) -> bool:
     return is_same and head.content_range == ContentRange(asked.first, asked.last, first.info.size)
 
 
-class Tries(msgspec.Struct, frozen=True):
-    """The tries to resume a read since it last got on; `reached` is how many bytes it had then."""
-
-    count: int = 0
-    reached: int = 0
-
-    def after_failure(self, received: int) -> Tries:
-        """Returns the tries with one more, or with the first one if the read got on before it failed."""
-        return Tries(1, received) if received - self.reached >= limits.PROGRESS else Tries(self.count + 1, self.reached)
-
-    @property
-    def longest_pause(self) -> float:
-        """The longest pause before the next try, in seconds; a random part of it keeps readers from coming together."""
-        return min(limits.RESUME_PAUSE * 2.0 ** (self.count - 1), limits.LONGEST_RESUME_PAUSE)
+def longest_pause(tries: int) -> float:
+    """Returns the longest pause before a try, in seconds; a random part of it keeps readers from coming together."""
+    return min(limits.RESUME_PAUSE * 2.0 ** (tries - 1), limits.LONGEST_RESUME_PAUSE)
 
 
 def quick_pieces(before: int, seconds: float) -> int | None:
@@ -162,7 +149,8 @@ class ResumableObject:
         self._place: Place | None = None
         self._received = 0  # bytes
         self._quick: int | None = None  # pieces that a slow client took at once; None if the client is not slow
-        self._tries = Tries()
+        self._tries = 0  # since it last got on, when it had `_reached` bytes
+        self._reached = 0
         self._first = None if part.ended or rest_of(part.head, 0) is None else part.head  # None if it cannot be resumed
         sent = self.info.size if self.content_range is None else self.content_range.length
         self._size = math.inf if sent is None else sent  # bytes
@@ -222,7 +210,8 @@ class ResumableObject:
         version, reason = None, None if isinstance(error, Released) else error
         while True:
             if error is not None and not isinstance(error, Released):
-                self._tries = self._tries.after_failure(self._received)
+                got_on = self._received - self._reached >= limits.PROGRESS
+                self._tries, self._reached = (1, self._received) if got_on else (self._tries + 1, self._reached)
                 await self._wait(reason or error, until)
             try:
                 await self._continue(version)
@@ -248,8 +237,8 @@ class ResumableObject:
 
     async def _wait(self, error: errors.StorageError, until: float) -> None:
         """Pauses before the next try; raises the error if there is none."""
-        pause = random.uniform(0, self._tries.longest_pause)  # noqa: S311 - no secret
-        if self._tries.count > self._limits.tries or time.monotonic() + pause > until:
+        pause = random.uniform(0, longest_pause(self._tries))  # noqa: S311 - no secret
+        if self._tries > self._limits.tries or time.monotonic() + pause > until:
             raise error
         await asyncio.sleep(pause)
 

@@ -192,7 +192,7 @@ async def _is_granted(
     try:
         await call()
     except errors.ObjectMissing:
-        # S3 lists a prefix without objects: what answers 404 is another server.
+        # To the listing of a prefix below which it has nothing, an S3 answers 200: a 404 is another server's.
         if action == _LIST:
             raise
         return True

@@ -279,7 +279,7 @@ class MultipartForm:
         except FormParserError as error:
             raise MalformedForm(f"malformed form: {error}") from error
 
-    # The callbacks of the parser.
+    # What the parser calls as it comes to the end of a header, of the headers, to content, and to the end of the form.
 
     def _end_header(self) -> None:
         name, value = bytes(self._name).lower(), bytes(self._value)
