@@ -183,9 +183,6 @@ class InterruptibleConnection:
 
     def send(self, data: Any) -> None:
         """Sends bytes in pieces: each has the whole time-out, so that a slow connection is no silent one."""
-        if not isinstance(data, bytes | bytearray | memoryview):
-            super().send(data)  # type: ignore[misc]
-            return
         call = self._begin()
         with memoryview(data) as view:
             for start in range(0, len(view), PIECE_SENT_TO_S3):

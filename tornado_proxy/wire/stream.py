@@ -19,7 +19,6 @@ from weakref import WeakKeyDictionary
 from msgspec.structs import replace
 from tornado.httputil import (
     HTTPConnection,
-    HTTPInputError,
     HTTPMessageDelegate,
     HTTPServerConnectionDelegate,
     HTTPServerRequest,
@@ -27,7 +26,7 @@ from tornado.httputil import (
 )
 
 from tornado_proxy.config.server import Limits
-from tornado_proxy.routing.request import BadAddress, RequestError
+from tornado_proxy.routing.request import RequestError
 from tornado_proxy.semantics.request import ClientCertificate, Origin, peer_address
 from tornado_proxy.wire.incoming import ClientDisconnected, Fields
 from tornado_proxy.wire.limits import LARGEST_READ, LEAST_RATE, READ_OF_CLIENT, ROOM_OF_BODY
@@ -328,12 +327,7 @@ class Stream(HTTPConnection):
     def begin(self, application: HTTPServerConnectionDelegate, line: RequestStartLine, fields: Fields) -> object:
         """Hands the request to the application; returns what is done when it takes the body, or None."""
         self.delegate = application.start_request(self._connection, self)
-        try:
-            return self.delegate.headers_received(line, fields)
-        except HTTPInputError:  # Tornado reads the query of every request, and refuses as many parameters as we do
-            self.mistake = BadAddress("the query has too many parameters")
-            self.delegate = application.start_request(self._connection, self)
-            return self.delegate.headers_received(line._replace(path=line.path.partition("?")[0]), fields)
+        return self.delegate.headers_received(line, fields)
 
     def end_body(self) -> None:
         """Tells the application that the request has arrived completely."""
