@@ -2,6 +2,7 @@
 
 import asyncio
 from contextvars import ContextVar
+from copy import copy
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -57,7 +58,7 @@ class FailingStore(MemoryStore):
 
     def _check(self, operation: str) -> None:
         if operation in self.errors:
-            raise self.errors[operation]
+            raise copy(self.errors[operation])  # what was raised keeps the frames that it passed, and so a request
 
     async def open(self, key: str, *arguments: Any):
         """Opens the object, or raises."""
