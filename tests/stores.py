@@ -11,6 +11,7 @@ from typing import Any, Literal
 from coroutines import run
 from memory_store import MemoryStore
 from real_s3 import Endpoint
+from scripted_s3 import Reply, ScriptedS3, scripted_s3
 
 from tornado_proxy.config.server import S3Pool
 from tornado_proxy.s3.store import S3Store
@@ -132,6 +133,16 @@ async def store_at(
         yield store
     finally:
         await store.close()
+
+
+@asynccontextmanager
+async def scripted_store(
+    *replies: Reply, answer: Callable[[str], Reply] | None = None, **settings: Any
+) -> AsyncIterator[tuple[ScriptedS3, S3Store]]:
+    """Runs an S3 as `scripted_s3` does, and opens a store at it; `settings` are those of `store_at`."""
+    with scripted_s3(*replies, answer=answer) as s3:
+        async with store_at(s3.url, **settings) as store:
+            yield s3, store
 
 
 def post_form(form: UploadForm, content: bytes) -> None:

@@ -44,11 +44,6 @@ def test_globs_match_paths_relative_to_the_settings(glob, hidden, tmp_path):
     assert not settings.hides(BY_NAME["failing-test"], str(tmp_path / "rules" / "site.rules"))
 
 
-@pytest.mark.parametrize("word", ["unescaped-dot", "security", "all"])
-def test_names_categories_and_all_are_words(word):
-    assert read_words([word], CHECKS) == {word}
-
-
 @pytest.mark.parametrize(
     ("word", "message"),
     [

@@ -1,8 +1,6 @@
 from pathlib import Path
 
-import pytest
-from lark import Lark, Token
-from lark.exceptions import UnexpectedToken
+from lark import Lark
 
 from tornado_proxy.rules.diagnostic import SourceFile
 from tornado_proxy.rules.reading import Reading, rules_parser
@@ -17,37 +15,8 @@ def test_grammar_is_complete():
     assert parser.parse(text).data == "document"
 
 
-def _reading(text):
-    """Returns a reading that was fed all tokens of a text."""
-    reading = Reading(SourceFile("a.rules", text), text)
-    for token in reading.tokens():
-        reading.feed(token)
-    return reading
-
-
-def test_unexpected_token_is_refused():
-    """An unexpected token raises an exception and leaves the state of the reading as it was."""
-    reading = _reading("target")
-    with pytest.raises(UnexpectedToken):
-        reading.feed(Token("RBRACE", "}"))
-    assert reading.accepts() == {"NAME", "STRING"}
-
-
-def test_lexer_can_go_back():
-    """After a move to an earlier offset, the lexer returns the tokens and comments from there again."""
-    reading = _reading("# one\n# two\n")
-    reading.move_to(3)
-    assert [str(comment) for comment in reading.comments] == ["# one"]
-    reading.move_to(0)
-    assert list(reading.tokens()) == []
-    assert [str(comment) for comment in reading.comments] == ["# one", "# two"]
-
-
 def test_parser_is_built_once():
-    """All readings share one parser, but not their comments."""
-    first, second = _reading("# a"), _reading("")
     assert rules_parser() is rules_parser()
-    assert (len(first.comments), len(second.comments)) == (1, 0)
 
 
 def test_two_files_can_be_read_at_once():

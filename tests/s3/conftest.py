@@ -37,6 +37,12 @@ def radosgw() -> Iterator[real_s3.Endpoint]:
         yield endpoint
 
 
+@pytest.fixture(params=["loop", "executor"])
+def reads(request: pytest.FixtureRequest) -> str:
+    """Each way of reading objects."""
+    return request.param
+
+
 def _bucket_of(s3: str, reads: str):
     """A bucket for the whole session, because a store takes longer to make than most tests to run."""
 

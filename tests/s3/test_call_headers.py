@@ -2,9 +2,8 @@ import json
 from base64 import b64decode
 from urllib.parse import parse_qs, urlsplit
 
-import pytest
-from scripted_s3 import BEGUN, COMPLETED, STORED, object_reply, reply, scripted_s3
-from stores import async_chunks, read_object, store_at
+from scripted_s3 import BEGUN, COMPLETED, STORED, object_reply, reply
+from stores import async_chunks, read_object, scripted_store, store_at
 
 from tornado_proxy.config.model import Bucket, CallHeaders
 from tornado_proxy.s3.client import addressing_style
@@ -33,15 +32,13 @@ def signed(s3, number):
     return s3.header(number, "authorization").partition("SignedHeaders=")[2].partition(",")[0].split(";")
 
 
-@pytest.mark.parametrize("reads", ["loop", "executor"])
 async def test_reads_have_the_configured_headers(reads):
     """GET, HEAD and listings have the headers of their kind, which the signature covers."""
     head = object_reply(b"", Content_Length="1")
-    with scripted_s3(object_reply(b"x"), head, LISTING) as s3:
-        async with store_at(s3.url, reads, request_config=HEADERS) as store:
-            await read_object(store, "a")
-            await store.head("a", Conditions())
-            await store.list("a/")
+    async with scripted_store(object_reply(b"x"), head, LISTING, reads=reads, request_config=HEADERS) as (s3, store):
+        await read_object(store, "a")
+        await store.head("a", Conditions())
+        await store.list("a/")
     assert [s3.header(number, "x-kind") for number in range(3)] == ["get", "get", "list"]
     payers = [s3.header(number, "x-amz-request-payer") for number in range(3)]
     assert payers == ["requester", "requester", None]
@@ -50,10 +47,9 @@ async def test_reads_have_the_configured_headers(reads):
 
 async def test_writes_have_the_configured_headers():
     """PUT and DELETE have the headers of their kind, which replace those of the upload's options."""
-    with scripted_s3(reply(200, ETag='"1"'), reply(204)) as s3:
-        async with store_at(s3.url, request_config=HEADERS) as store:
-            await store.put("a", async_chunks(b"x"), Write("text/plain"))
-            await store.remove("a")
+    async with scripted_store(reply(200, ETag='"1"'), reply(204), request_config=HEADERS) as (s3, store):
+        await store.put("a", async_chunks(b"x"), Write("text/plain"))
+        await store.remove("a")
     assert [s3.header(number, "x-kind") for number in range(2)] == ["put", "delete"]
     assert [line for line in s3.requests[0].lower().splitlines() if line.startswith("content-type")] == [
         "content-type: text/css"
@@ -63,9 +59,11 @@ async def test_writes_have_the_configured_headers():
 
 async def test_each_call_of_an_upload_has_the_headers_that_it_may_have():
     """What describes the object is sent when an upload in parts begins, and the rest with each of its calls."""
-    with scripted_s3(BEGUN, STORED, STORED, COMPLETED) as s3:
-        async with store_at(s3.url, request_config=HEADERS, part_size=5 * MIB) as store:
-            await store.put("a", async_chunks(b"x" * 6 * MIB), Write())
+    async with scripted_store(BEGUN, STORED, STORED, COMPLETED, request_config=HEADERS, part_size=5 * MIB) as (
+        s3,
+        store,
+    ):
+        await store.put("a", async_chunks(b"x" * 6 * MIB), Write())
     assert [s3.header(number, "x-kind") for number in range(4)] == ["put"] * 4
     assert [s3.header(number, "x-amz-request-payer") for number in range(4)] == ["requester"] * 4
     assert [s3.header(number, ENCRYPTION) for number in range(4)] == ["AES256", None, None, None]
@@ -89,11 +87,10 @@ async def test_a_form_has_the_headers_of_s3():
 
 async def test_a_bucket_of_a_tenant_is_read_and_written():
     """The name of the tenant is part of the path; it cannot be part of a host."""
-    with scripted_s3(object_reply(b"x"), reply(200, ETag='"1"')) as s3:
-        async with store_at(s3.url, name="tenant:bucket") as store:
-            await read_object(store, "a")
-            await store.put("a", async_chunks(b"x"), Write())
-            form = await store.presign_upload("a", Write(max_size=1), 60)
+    async with scripted_store(object_reply(b"x"), reply(200, ETag='"1"'), name="tenant:bucket") as (s3, store):
+        await read_object(store, "a")
+        await store.put("a", async_chunks(b"x"), Write())
+        form = await store.presign_upload("a", Write(max_size=1), 60)
     assert [request.split()[:2] for request in s3.requests] == [
         ["GET", "/tenant%3Abucket/a"],
         ["PUT", "/tenant%3Abucket/a"],

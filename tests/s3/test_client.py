@@ -67,23 +67,8 @@ def test_credentials_of_the_configuration_are_used(pair, expected):
     client.close()
 
 
-def test_a_client_makes_the_configured_attempts():
-    """`maxAttempts` is the number of attempts of boto3."""
-    client = make_client(Bucket("bucket", credentials=PAIR, max_attempts=4))
-    assert client.meta.config.retries["total_max_attempts"] == 4
-    client.close()
-
-
-def test_a_client_can_be_made_without_credentials(no_credentials):
-    """Missing credentials raise an error when a request is signed, not when the client is made."""
-    client = make_client(Bucket("bucket"))
-    with pytest.raises(Exception, match="Unable to locate credentials"):
-        presigned_url(client)
-    client.close()
-
-
 def test_credentials_are_found_later(no_credentials, monkeypatch):
-    """The provider chain is tried again until it finds credentials, which are then kept."""
+    """A client is made without them; a request tries the provider chain until it finds some, which are then kept."""
     client = make_client(Bucket("bucket"))
     with pytest.raises(Exception, match="Unable to locate credentials"):
         presigned_url(client)

@@ -5,11 +5,12 @@
 
 import asyncio
 import threading
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
 from scripted_s3 import ABORTED, BEGUN, COMPLETED, STORED, Reply, Then, error_reply, object_reply, reply, scripted_s3
-from stores import async_chunks, store_at
+from stores import async_chunks, scripted_store, store_at
 
 from tornado_proxy.semantics.conditions import Conditions
 from tornado_proxy.storage.errors import AccessDenied, UploadMissing, UpstreamError
@@ -33,9 +34,8 @@ NONE, FIRST = "If-None-Match: *", 'If-Match: "1"'
 )
 async def test_s3_decides_a_condition_alone(write, condition):
     """A condition that every S3 decides needs no HEAD."""
-    with scripted_s3(STORED) as s3:
-        async with store_at(s3.url) as store:
-            await store.put("a", async_chunks(b"x"), write)
+    async with scripted_store(STORED) as (s3, store):
+        await store.put("a", async_chunks(b"x"), write)
     assert s3.request_lines() == ["PUT /bucket/a"]
     assert [line for line in s3.requests[0].splitlines() if line.startswith("If-")] == (
         [condition] if condition else []
@@ -57,9 +57,8 @@ async def test_s3_decides_a_condition_alone(write, condition):
 )
 async def test_another_condition_is_decided_about_the_object_of_a_head(write, found, condition):
     """S3 does not decide it as HTTP demands; it makes sure that the object has not changed since."""
-    with scripted_s3(found, *([LISTED] if found is MISSING else []), STORED) as s3:
-        async with store_at(s3.url) as store:
-            await store.put("a", async_chunks(b"x"), write)
+    async with scripted_store(found, *([LISTED] if found is MISSING else []), STORED) as (s3, store):
+        await store.put("a", async_chunks(b"x"), write)
     assert (s3.request_lines()[0], s3.request_lines()[-1]) == ("HEAD /bucket/a", "PUT /bucket/a")
     assert condition in s3.requests[-1].splitlines()
 
@@ -92,11 +91,10 @@ def part_list(*numbers: int, marker: int | None = None):
 
 async def test_an_upload_is_aborted_if_its_parts_cannot_be_listed():
     """`begin_upload` lists the parts, and aborts the upload if that is denied, because it could not be completed."""
-    with scripted_s3(BEGUN, part_list(), BEGUN, error_reply(403, "AccessDenied"), ABORTED) as s3:
-        async with store_at(s3.url) as store:
-            assert await store.begin_upload("a", Write("text/x")) == "u"
-            with pytest.raises(AccessDenied):
-                await store.begin_upload("a", Write())
+    async with scripted_store(BEGUN, part_list(), BEGUN, error_reply(403, "AccessDenied"), ABORTED) as (s3, store):
+        assert await store.begin_upload("a", Write("text/x")) == "u"
+        with pytest.raises(AccessDenied):
+            await store.begin_upload("a", Write())
     assert s3.header(0, "Content-Type") == "text/x"
     assert s3.request_lines()[1:] == [
         "GET /bucket/a?uploadId=u",
@@ -109,18 +107,16 @@ async def test_an_upload_is_aborted_if_its_parts_cannot_be_listed():
 async def test_all_pages_of_parts_are_read():
     """`list_parts` reads all pages, and stops at a page whose marker leads back to itself."""
     pages = part_list(1, 2, marker=2), part_list(3, marker=3), part_list(4, marker=3)
-    with scripted_s3(*pages) as s3:
-        async with store_at(s3.url) as store:
-            parts = await store.list_parts("a", "u")
+    async with scripted_store(*pages) as (s3, store):
+        parts = await store.list_parts("a", "u")
     assert [(part.number, part.size, part.etag) for part in parts] == [(n, 5, f"e{n}") for n in (1, 2, 3, 4)]
     assert s3.request_lines()[1:] == [f"GET /bucket/a?uploadId=u&part-number-marker={n}" for n in (2, 3)]
 
 
 async def test_a_part_is_signed_over_its_content():
     """The signature of a part covers the digest of its content, so that S3 verifies it."""
-    with scripted_s3(STORED) as s3:
-        async with store_at(s3.url) as store:
-            await store.put_part("a", "u", IncomingPart(7, 200_000, async_chunks(bytes(100_000), bytes(100_000))))
+    async with scripted_store(STORED) as (s3, store):
+        await store.put_part("a", "u", IncomingPart(7, 200_000, async_chunks(bytes(100_000), bytes(100_000))))
     assert s3.request_lines() == ["PUT /bucket/a?uploadId=u&partNumber=7"]
     assert (s3.header(0, "Content-Length"), len(s3.header(0, "x-amz-content-sha256"))) == ("200000", 64)
 
@@ -128,14 +124,13 @@ async def test_a_part_is_signed_over_its_content():
 async def test_an_upload_is_completed_once_at_a_time():
     """Completions of one upload are sent one after the other, since some S3s fail if they meet."""
     gate = threading.Event()
-    with scripted_s3(type(COMPLETED)(COMPLETED.data, gate=gate), error_reply(404, "NoSuchUpload")) as s3:
-        async with store_at(s3.url) as store:
-            first, second = [asyncio.ensure_future(store.complete_upload("a", "u", PARTS, Write())) for _ in range(2)]
-            await s3.wait_for_requests(1)
-            await asyncio.sleep(0.1)
-            before = len(s3.requests)
-            gate.set()
-            assert (await first).etag == '"e"'
-            with pytest.raises(UploadMissing):
-                await second
+    async with scripted_store(replace(COMPLETED, gate=gate), error_reply(404, "NoSuchUpload")) as (s3, store):
+        first, second = [asyncio.ensure_future(store.complete_upload("a", "u", PARTS, Write())) for _ in range(2)]
+        await s3.wait_for_requests(1)
+        await asyncio.sleep(0.1)
+        before = len(s3.requests)
+        gate.set()
+        assert (await first).etag == '"e"'
+        with pytest.raises(UploadMissing):
+            await second
     assert (before, len(s3.requests)) == (1, 2)

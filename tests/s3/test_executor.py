@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 import pytest
-from scripted_s3 import Then, error_reply, object_reply, receive, reply, scripted_s3, with_ending
-from stores import async_chunks, read_object, store_at
+from scripted_s3 import Then, error_reply, object_reply, receive, reply, with_ending
+from stores import async_chunks, read_object, scripted_store, store_at
 
 from tornado_proxy.s3.executor import CallAbandoned, Executor, current_call
 from tornado_proxy.semantics.conditions import Conditions
@@ -310,18 +310,17 @@ async def test_an_s3_that_stops_reading_an_upload_times_out():
 async def test_the_close_of_a_hanging_body_frees_its_thread():
     """A thread that waits for the rest of a body is free for the next request when the body is closed."""
     half = with_ending(object_reply(bytes(MIB)), Then.SILENCE, after=600 * KIB)
-    with scripted_s3(half, object_reply(b"next")) as s3:
-        async with store_at(s3.url, "executor", threads=1, read_timeout=30) as store:
-            opened = await store.open("a", ANY)
-            chunks = opened.chunks()
-            await anext(chunks)
-            await anext(chunks)
-            reading = asyncio.ensure_future(anext(chunks))
-            await asyncio.sleep(0.05)
-            reading.cancel()
-            await asyncio.wait([reading])
-            await opened.close()
-            assert await read_object(store, "next") == b"next"
+    async with scripted_store(half, object_reply(b"next"), reads="executor", threads=1, read_timeout=30) as (_, store):
+        opened = await store.open("a", ANY)
+        chunks = opened.chunks()
+        await anext(chunks)
+        await anext(chunks)
+        reading = asyncio.ensure_future(anext(chunks))
+        await asyncio.sleep(0.05)
+        reading.cancel()
+        await asyncio.wait([reading])
+        await opened.close()
+        assert await read_object(store, "next") == b"next"
 
 
 CREATE = Write(replace=False)
@@ -330,10 +329,12 @@ CREATE = Write(replace=False)
 @pytest.mark.parametrize("lost", [with_ending(reply(200), Then.CLOSE, after=0), reply(500), reply(502), reply(504)])
 async def test_a_conditional_write_whose_answer_is_lost_is_not_repeated(lost):
     """A conditional write without an answer is not repeated, because a second attempt could find the object of the first."""
-    with scripted_s3(lost, error_reply(412, "PreconditionFailed")) as s3:
-        async with store_at(s3.url, "executor", max_attempts=3) as store:
-            with pytest.raises((Unreachable, UpstreamError, TimedOut)):
-                await store.put("a", async_chunks(b"x"), CREATE)
+    async with scripted_store(lost, error_reply(412, "PreconditionFailed"), reads="executor", max_attempts=3) as (
+        s3,
+        store,
+    ):
+        with pytest.raises((Unreachable, UpstreamError, TimedOut)):
+            await store.put("a", async_chunks(b"x"), CREATE)
     assert s3.request_lines() == ["PUT /bucket/a", "HEAD /bucket/a"]  # which looks for it
 
 
@@ -343,6 +344,5 @@ async def test_a_conditional_write_whose_answer_is_lost_is_not_repeated(lost):
 )
 async def test_other_writes_are_repeated(write, answer):
     """A write is repeated after a 503, with which nothing was stored, or if it has no condition."""
-    with scripted_s3(answer, reply(200, ETag='"e"')) as s3:
-        async with store_at(s3.url, "executor", max_attempts=3) as store:
-            assert (await store.put("a", async_chunks(b"x"), write)).etag == '"e"'
+    async with scripted_store(answer, reply(200, ETag='"e"'), reads="executor", max_attempts=3) as (_, store):
+        assert (await store.put("a", async_chunks(b"x"), write)).etag == '"e"'

@@ -36,7 +36,6 @@ async def test_a_get_has_its_headers():
     assert (s3.header(0, "accept-encoding"), s3.header(0, "user-agent")) == ("identity", "tornado-proxy")
 
 
-@pytest.mark.parametrize("reads", ["loop", "executor"])
 async def test_a_public_bucket_is_read_without_credentials(reads):
     """With `anonymous`, no request is signed, even if there is a key pair."""
     answers = [object_reply(b"x"), LISTING]

@@ -252,31 +252,7 @@ async def test_a_call_can_be_cancelled_as_it_times_out():
         await call
 
 
-def listing(*keys: str, directories: tuple[str, ...] = (), truncated: bool = False) -> ListAnswer:
-    return ListAnswer(tuple(Entry(key, 1) for key in keys) + tuple(map(Entry, directories)), truncated)
-
-
-@pytest.mark.parametrize(
-    ("answer", "after", "limit", "names", "next_after", "is_marked"),
-    [
-        (listing(), "", 5, [], None, False),
-        (listing("d/b", directories=("d/a/",)), "", 5, ["a/", "b"], None, False),
-        (listing("d/"), "", 5, [], None, True),
-        (listing("d/", truncated=True), "", 5, [], None, True),
-        (listing("d/", "d/a", "d/b"), "", 2, ["a", "b"], None, True),
-        (listing("d/a", "d/b", "d/c"), "", 2, ["a", "b"], "b", False),
-        (listing("d/a", "d/b", truncated=True), "", 5, ["a", "b"], "b", False),
-        (listing("d/c", directories=("d/b/",)), "b/", 5, ["c"], None, False),
-    ],
-)
-def test_an_answer_becomes_a_page(answer, after, limit, names, next_after, is_marked):
-    """A page has files and directories in one list of at most `limit` entries, without the marker and earlier entries."""
-    result = page([answer], "d/", after, limit)
-    assert ([entry.name for entry in result.entries], result.is_marked) == (names, is_marked)
-    assert result.next_after == next_after
-
-
 def test_an_entry_outside_the_prefix_is_an_error():
     """A key that is not below the requested prefix raises an error."""
     with pytest.raises(UpstreamError, match="`e/a`, which is not below `d/`"):
-        page([listing("e/a")], "d/", "", 5)
+        page([ListAnswer((Entry("e/a", 1),))], "d/", "", 5)

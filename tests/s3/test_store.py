@@ -1,32 +1,18 @@
 import asyncio
-import hashlib
 import json
 import threading
 import urllib.request
 from base64 import b64decode, b64encode
 from dataclasses import replace
 from datetime import UTC, datetime
-from functools import partial
 
 import pytest
 from endless_s3 import endless_s3
-from scripted_s3 import (
-    BEGUN,
-    COMPLETED,
-    STORED,
-    Reply,
-    Then,
-    error_reply,
-    object_reply,
-    reply,
-    scripted_s3,
-    with_ending,
-)
-from stores import async_chunks, post_form, read_object, store_at
+from scripted_s3 import BEGUN, COMPLETED, STORED, Reply, Then, error_reply, object_reply, reply, with_ending
+from stores import async_chunks, post_form, read_object, scripted_store, store_at
 
 from tornado_proxy.routing.upload_steps import Properties
 from tornado_proxy.s3.limits import READ_OF_THREAD
-from tornado_proxy.s3.store import parameters_of
 from tornado_proxy.semantics.conditions import ByteRange, Conditions
 from tornado_proxy.semantics.fields import Checksum
 from tornado_proxy.storage.errors import (
@@ -56,19 +42,13 @@ OPERATIONS = {
 }
 
 
-@pytest.fixture(params=["loop", "executor"])
-def open_store(request):
-    """`store_at` with each way of reading objects."""
-    return partial(store_at, reads=request.param)
-
-
 # Failures
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
-async def test_a_closed_port_is_unreachable(open_store, operation, closed_port):
+async def test_a_closed_port_is_unreachable(reads, operation, closed_port):
     """Each operation on a closed port raises `Unreachable`."""
-    async with open_store(f"http://127.0.0.1:{closed_port}") as store:
+    async with store_at(f"http://127.0.0.1:{closed_port}", reads) as store:
         with pytest.raises(Unreachable):
             await OPERATIONS[operation](store)
 
@@ -84,73 +64,73 @@ async def test_a_closed_port_is_unreachable(open_store, operation, closed_port):
         (error_reply(500, "InternalError"), UpstreamError),
     ],
 )
-async def test_each_operation_raises_what_s3_says(open_store, operation, answer, error):
+async def test_each_operation_raises_what_s3_says(reads, operation, answer, error):
     """Each operation raises the storage error for an error of S3, for its silence, and for a lost connection."""
     if operation == "head" and answer.then is Then.KEEP_OPEN:
         answer = Reply(answer.data.partition(b"<?xml")[0])
-    with scripted_s3(answer) as s3:
-        async with open_store(s3.url, read_timeout=0.5 if answer.then is Then.SILENCE else 20) as store:
-            with pytest.raises(error):
-                await OPERATIONS[operation](store)
+    async with scripted_store(answer, read_timeout=0.5 if answer.then is Then.SILENCE else 20, reads=reads) as (
+        _,
+        store,
+    ):
+        with pytest.raises(error):
+            await OPERATIONS[operation](store)
 
 
 @pytest.mark.parametrize("operation", ["open", "list", "put", "put in parts", "remove"])
-async def test_a_missing_bucket_is_distinguished_from_a_missing_object(open_store, operation):
+async def test_a_missing_bucket_is_distinguished_from_a_missing_object(reads, operation):
     """Each operation but HEAD, whose answer has no error code, raises `BucketMissing` if the bucket is missing."""
-    with scripted_s3(error_reply(404, "NoSuchBucket")) as s3:
-        async with open_store(s3.url) as store:
-            with pytest.raises(BucketMissing):
-                await OPERATIONS[operation](store)
+    async with scripted_store(error_reply(404, "NoSuchBucket"), reads=reads) as (_, store):
+        with pytest.raises(BucketMissing):
+            await OPERATIONS[operation](store)
 
 
 @pytest.mark.parametrize(
     "content", ["<Contents><Key>a/b</Key><Size>many</Size></Contents>", "<IsTruncated>true</IsTruncated>"]
 )
-async def test_an_invalid_listing_is_an_error(open_store, content):
+async def test_an_invalid_listing_is_an_error(reads, content):
     """A listing that is none, or says that it goes on and not where, raises `UpstreamError`."""
     answer = reply(200, f"<ListBucketResult>{content}</ListBucketResult>".encode())
-    with scripted_s3(answer) as s3:
-        async with open_store(s3.url) as store:
-            with pytest.raises(UpstreamError):
-                await store.list("a/")
+    async with scripted_store(answer, reads=reads) as (_, store):
+        with pytest.raises(UpstreamError):
+            await store.list("a/")
 
 
-async def test_a_body_longer_than_its_range_is_an_error(open_store):
+async def test_a_body_longer_than_its_range_is_an_error(reads):
     """A 206 with a chunked body that is longer than its range raises `UpstreamError`."""
     data = (
         'HTTP/1.1 206 OK\r\nETag: "1"\r\nContent-Range: bytes 0-3/10\r\nTransfer-Encoding: chunked\r\n\r\n'
         "6\r\n012345\r\n0\r\n\r\n"
     )
-    with scripted_s3(*[Reply(data.encode())] * 2) as s3:
-        async with open_store(s3.url) as store:
-            opened = await store.open("a", ANY, ByteRange(0, 3))
-            with pytest.raises(UpstreamError):
-                [chunk async for chunk in opened.chunks()]
-            await opened.close()
+    async with scripted_store(*[Reply(data.encode())] * 2, reads=reads) as (_, store):
+        opened = await store.open("a", ANY, ByteRange(0, 3))
+        with pytest.raises(UpstreamError):
+            [chunk async for chunk in opened.chunks()]
+        await opened.close()
 
 
 # Bodies
 
 
 @pytest.mark.parametrize("then", [Then.CLOSE, Then.SILENCE])
-async def test_a_body_that_ends_early_raises(open_store, then):
+async def test_a_body_that_ends_early_raises(reads, then):
     """A body that ends early, and may not be resumed, raises after its received chunks."""
-    with scripted_s3(with_ending(object_reply(bytes(4 * READ_OF_THREAD)), then, after=2 * READ_OF_THREAD)) as s3:
-        async with open_store(s3.url, resumes=0, read_timeout=1.5 if then is Then.SILENCE else 20) as store:
-            opened, lengths = await store.open("a", ANY), []
-            with pytest.raises(TimedOut if then is Then.SILENCE else Unreachable):
-                await _read(opened, lengths)
-            assert READ_OF_THREAD <= sum(lengths) < 4 * READ_OF_THREAD
-            await opened.close()
+    broken = with_ending(object_reply(bytes(4 * READ_OF_THREAD)), then, after=2 * READ_OF_THREAD)
+    patience = 1.5 if then is Then.SILENCE else 20
+    async with scripted_store(broken, reads=reads, resumes=0, read_timeout=patience) as (_, store):
+        opened, lengths = await store.open("a", ANY), []
+        with pytest.raises(TimedOut if then is Then.SILENCE else Unreachable):
+            await _read(opened, lengths)
+        assert READ_OF_THREAD <= sum(lengths) < 4 * READ_OF_THREAD
+        await opened.close()
 
 
 @pytest.mark.parametrize("then", [Then.CLOSE, Then.RESET, Then.SILENCE])
-async def test_a_body_that_ends_in_its_first_chunk_fails_to_open(open_store, then):
+async def test_a_body_that_ends_in_its_first_chunk_fails_to_open(reads, then):
     """`open` raises if the body ends in its first chunk, before the client has got an answer."""
-    with scripted_s3(with_ending(object_reply(bytes(1000)), then, after=500)) as s3:
-        async with open_store(s3.url, read_timeout=0.3 if then is Then.SILENCE else 20) as store:
-            with pytest.raises(TimedOut if then is Then.SILENCE else Unreachable):
-                await store.open("a", ANY)
+    broken, patience = with_ending(object_reply(bytes(1000)), then, after=500), 0.3 if then is Then.SILENCE else 20
+    async with scripted_store(broken, reads=reads, read_timeout=patience) as (_, store):
+        with pytest.raises(TimedOut if then is Then.SILENCE else Unreachable):
+            await store.open("a", ANY)
 
 
 async def _read(opened, lengths):
@@ -159,16 +139,15 @@ async def _read(opened, lengths):
         lengths.append(len(chunk))
 
 
-async def test_a_directory_that_s3_lists_twice_is_listed_once(open_store):
+async def test_a_directory_that_s3_lists_twice_is_listed_once(reads):
     """A directory that ends a page is not repeated if S3 lists it again on the next page."""
     directories = (
         "<CommonPrefixes><Prefix>d/a/</Prefix></CommonPrefixes><CommonPrefixes><Prefix>d/b/</Prefix></CommonPrefixes>"
     )
     answer = f"<ListBucketResult><IsTruncated>false</IsTruncated>{directories}</ListBucketResult>"
-    with scripted_s3(reply(200, answer.encode()), reply(200, answer.encode())) as s3:
-        async with open_store(s3.url) as store:
-            first = await store.list("d/", None, 1)
-            second = await store.list("d/", first.next_after, 1)
+    async with scripted_store(reply(200, answer.encode()), reply(200, answer.encode()), reads=reads) as (_, store):
+        first = await store.list("d/", None, 1)
+        second = await store.list("d/", first.next_after, 1)
     assert [entry.name for page in (first, second) for entry in page.entries] == ["a/", "b/"]
     assert second.next_after is None
 
@@ -176,25 +155,14 @@ async def test_a_directory_that_s3_lists_twice_is_listed_once(open_store):
 # Checksums
 
 
-async def test_checksums_are_reported(bucket):
-    """`open` and `head` report the checksums of an object."""
-    bucket.client.put_object(Bucket=bucket.name, Key="a", Body=b"abc", ChecksumAlgorithm="SHA256")
-    expected = (Checksum("SHA256", b64encode(hashlib.sha256(b"abc").digest()).decode()),)
-    opened = await bucket.store.open("a", ANY)
-    await opened.close()
-    assert opened.info.checksums == expected
-    assert (await bucket.store.head("a", ANY)).checksums == expected
-
-
-async def test_checksums_are_not_verified(open_store):
+async def test_checksums_are_not_verified(reads):
     """A body with a wrong checksum is passed on unchanged, because the client can verify it."""
     wrong = b64encode(bytes(4)).decode()
     answer = object_reply(b"abc", x_amz_checksum_crc32=wrong, x_amz_checksum_type="FULL_OBJECT")
-    with scripted_s3(answer) as s3:
-        async with open_store(s3.url) as store:
-            opened = await store.open("a", ANY)
-            assert [chunk async for chunk in opened.chunks()] == [b"abc"]
-            await opened.close()
+    async with scripted_store(answer, reads=reads) as (s3, store):
+        opened = await store.open("a", ANY)
+        assert [chunk async for chunk in opened.chunks()] == [b"abc"]
+        await opened.close()
     assert s3.header(0, "x-amz-checksum-mode") == "ENABLED"
     assert opened.info.checksums == (Checksum("CRC32", wrong, "FULL_OBJECT"),)
 
@@ -269,7 +237,7 @@ async def test_a_large_upload_has_limited_memory(live_bytes):
 
     block, held = bytes(64 * 1024), []
     with endless_s3() as (url, traffic):
-        async with store_at(url, part_size=8 * MIB, read_timeout=20) as store:
+        async with store_at(url, part_size=8 * MIB) as store:
             before = store._memory.free
             with live_bytes() as peak:
                 await store.put("a", chunks(), Write())
@@ -288,15 +256,14 @@ async def test_a_slow_s3_slows_the_upload_down():
             read.append(number)
             yield bytes(MIB)
 
-    with scripted_s3(BEGUN, *[replace(STORED, gate=gate)] * 4, COMPLETED) as s3:
-        async with store_at(s3.url, read_timeout=20) as store:
-            write = asyncio.ensure_future(store.put("a", chunks(), Write()))
-            await s3.wait_for_requests(3)
-            for _ in range(50):
-                await asyncio.sleep(0)
-            read_before = len(read)
-            gate.set()
-            await write
+    async with scripted_store(BEGUN, *[replace(STORED, gate=gate)] * 4, COMPLETED) as (s3, store):
+        write = asyncio.ensure_future(store.put("a", chunks(), Write()))
+        await s3.wait_for_requests(3)
+        for _ in range(50):
+            await asyncio.sleep(0)
+        read_before = len(read)
+        gate.set()
+        await write
     assert (read_before, len(read)) == (11, 20)
 
 
@@ -355,20 +322,3 @@ async def test_a_closed_store_is_unreachable():
             await store.head("a", ANY)
         with pytest.raises(ObjectMissing):
             await store.head("", ANY)
-
-
-def test_properties_are_parameters_of_s3():
-    """The given properties become parameters of S3; others are left out, so that the bucket's defaults apply."""
-    moment = datetime(2065, 10, 21, tzinfo=UTC)
-    properties = Properties(
-        {"a": "b"}, cache_control="no-cache", expires=moment, storage_class="GLACIER", canned_acl="private"
-    )
-    assert parameters_of(Write("text/plain", properties=properties)) == {
-        "ContentType": "text/plain",
-        "Metadata": {"a": "b"},
-        "CacheControl": "no-cache",
-        "Expires": moment,
-        "StorageClass": "GLACIER",
-        "ACL": "private",
-    }
-    assert parameters_of(Write()) == {}

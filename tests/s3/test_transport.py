@@ -5,7 +5,7 @@ from contextlib import contextmanager
 import boto3
 import pytest
 from scripted_s3 import Reply, Then, error_reply, object_reply, reply, scripted_s3
-from stores import async_chunks, read_object, store_at
+from stores import async_chunks, read_object, scripted_store
 
 from tornado_proxy.config.model import Bucket, Credentials
 from tornado_proxy.config.secrets import Secret
@@ -60,19 +60,17 @@ def test_a_request_is_that_of_boto3(monkeypatch):
 @pytest.mark.parametrize("ending", ["", "HTTP/1.1 200", "HTTP/1.1 200 OK\r\n", 'HTTP/1.1 200 OK\r\nETag: "e"\r\n'])
 async def test_a_head_without_its_end_is_a_lost_answer(ending):
     """An answer whose connection ends within the head is none."""
-    with scripted_s3(Reply(ending.encode(), Then.CLOSE)) as s3:
-        async with store_at(s3.url) as store:
-            with pytest.raises(Unreachable):
-                await store.put("k", async_chunks(b""), Write())
+    async with scripted_store(Reply(ending.encode(), Then.CLOSE)) as (_, store):
+        with pytest.raises(Unreachable):
+            await store.put("k", async_chunks(b""), Write())
 
 
 async def test_a_connection_serves_calls_of_both_kinds():
     """An answer that was read, and an error, leave their connection to the next call."""
     replies = reply(200, ETag='"e"'), error_reply(403, "AccessDenied"), object_reply(b"abc")
-    with scripted_s3(*replies) as s3:
-        async with store_at(s3.url, "executor", threads=1) as store:
+    async with scripted_store(*replies, reads="executor", threads=1) as (s3, store):
+        await store.put("k", async_chunks(b""), Write())
+        with pytest.raises(Exception, match="AccessDenied"):
             await store.put("k", async_chunks(b""), Write())
-            with pytest.raises(Exception, match="AccessDenied"):
-                await store.put("k", async_chunks(b""), Write())
-            assert await read_object(store, "k") == b"abc"
+        assert await read_object(store, "k") == b"abc"
     assert len(s3.connections) == 1

@@ -2,13 +2,14 @@ import asyncio
 import logging
 import sys
 import threading
+from dataclasses import replace
 
 import pytest
 from endless_s3 import endless_s3
 from hypothesis import given
 from hypothesis import strategies as st
 from scripted_s3 import ABORTED, BEGUN, COMPLETED, STORED, error_reply, reply, scripted_s3
-from stores import async_chunks, store_at
+from stores import async_chunks, scripted_store, store_at
 
 from tornado_proxy.routing.limits import MOST_PARTS
 from tornado_proxy.s3 import upload
@@ -88,9 +89,11 @@ async def test_a_file_that_is_too_large_is_refused_before_it_is_sent():
 async def test_a_file_of_eight_mebibytes_is_sent_at_once_if_its_size_is_known():
     """One call suffices for it; in parts, there would be four."""
     for announced, calls in ((8 * MIB, 1), (None, 4)):
-        with scripted_s3(BEGUN if calls > 1 else STORED, STORED, STORED, COMPLETED) as s3:
-            async with store_at(s3.url, part_size=5 * MIB) as store:
-                await store.put("a", async_chunks(bytes(8 * MIB)), Write(announced=announced))
+        async with scripted_store(BEGUN if calls > 1 else STORED, STORED, STORED, COMPLETED, part_size=5 * MIB) as (
+            s3,
+            store,
+        ):
+            await store.put("a", async_chunks(bytes(8 * MIB)), Write(announced=announced))
         assert len(s3.requests) == calls
 
 
@@ -298,20 +301,20 @@ async def part_body(data: bytes, memory: UploadMemory | None = None) -> PartBody
 async def test_an_aborted_upload_gives_its_memory_back():
     """The memory of parts that are being sent or wait is given back when the upload is aborted."""
     memory, gate = UploadMemory(MIB), threading.Event()
-    with scripted_s3(BEGUN, type(STORED)(STORED.data, gate=gate), STORED, ABORTED) as s3:
-        async with store_at(s3.url, read_timeout=20, threads=1) as store:
-            upload = await begin(store)
-            await upload.send(Part(1, await part_body(bytes(100_000), memory), is_last=False))
-            sending = asyncio.ensure_future(
-                upload.send(Part(2, await part_body(bytes(100_000), memory), is_last=False))
-            )
-            await s3.wait_for_requests(2)
-            sending.cancel()
-            aborting = asyncio.ensure_future(upload.abort())
-            await asyncio.sleep(0)
-            assert memory.free == MIB
-            gate.set()
-            await aborting
+    async with scripted_store(BEGUN, replace(STORED, gate=gate), STORED, ABORTED, read_timeout=20, threads=1) as (
+        s3,
+        store,
+    ):
+        upload = await begin(store)
+        await upload.send(Part(1, await part_body(bytes(100_000), memory), is_last=False))
+        sending = asyncio.ensure_future(upload.send(Part(2, await part_body(bytes(100_000), memory), is_last=False)))
+        await s3.wait_for_requests(2)
+        sending.cancel()
+        aborting = asyncio.ensure_future(upload.abort())
+        await asyncio.sleep(0)
+        assert memory.free == MIB
+        gate.set()
+        await aborting
 
 
 @pytest.mark.parametrize(
@@ -324,74 +327,69 @@ async def test_an_aborted_upload_gives_its_memory_back():
 )
 async def test_a_failed_part_prevents_the_completion(answer, message):
     """`finish` raises the error of a part that S3 has refused, or has accepted without an ETag."""
-    with scripted_s3(BEGUN, answer) as s3:
-        async with store_at(s3.url) as store:
-            upload = await begin(store)
-            await upload.send(Part(1, await part_body(b"a"), is_last=True))
-            with pytest.raises(UpstreamError, match=message):
-                await upload.finish()
+    async with scripted_store(BEGUN, answer) as (_, store):
+        upload = await begin(store)
+        await upload.send(Part(1, await part_body(b"a"), is_last=True))
+        with pytest.raises(UpstreamError, match=message):
+            await upload.finish()
 
 
 async def test_an_upload_is_aborted_after_its_parts_have_arrived():
     """`abort` waits for parts that are being sent, because a part that arrives after the abort would remain."""
     gate = threading.Event()
-    with scripted_s3(BEGUN, type(STORED)(STORED.data, gate=gate), ABORTED) as s3:
-        async with store_at(s3.url, read_timeout=20) as store:
-            upload = await begin(store)
-            await upload.send(Part(1, await part_body(b"a"), is_last=True))
-            await s3.wait_for_requests(2)
-            aborting = asyncio.ensure_future(upload.abort())
-            await asyncio.sleep(0)
-            assert len(s3.requests) == 2
-            gate.set()
-            await aborting
+    async with scripted_store(BEGUN, replace(STORED, gate=gate), ABORTED) as (s3, store):
+        upload = await begin(store)
+        await upload.send(Part(1, await part_body(b"a"), is_last=True))
+        await s3.wait_for_requests(2)
+        aborting = asyncio.ensure_future(upload.abort())
+        await asyncio.sleep(0)
+        assert len(s3.requests) == 2
+        gate.set()
+        await aborting
     assert s3.request_lines()[2] == "DELETE /bucket/a?uploadId=u"
 
 
 async def test_an_abort_continues_if_its_caller_is_cancelled():
     """An upload is aborted even if the task that awaits `abort` is cancelled."""
     gate = threading.Event()
-    with scripted_s3(BEGUN, type(ABORTED)(ABORTED.data, gate=gate)) as s3:
-        async with store_at(s3.url, read_timeout=20) as store:
-            upload = await begin(store)
-            aborting = asyncio.ensure_future(upload.abort())
-            await asyncio.sleep(0)
-            aborting.cancel()
-            with pytest.raises(asyncio.CancelledError):
-                await aborting
-            gate.set()
-            await s3.wait_for_requests(2)
+    async with scripted_store(BEGUN, replace(ABORTED, gate=gate)) as (s3, store):
+        upload = await begin(store)
+        aborting = asyncio.ensure_future(upload.abort())
+        await asyncio.sleep(0)
+        aborting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await aborting
+        gate.set()
+        await s3.wait_for_requests(2)
     assert s3.request_lines()[1] == "DELETE /bucket/a?uploadId=u"
 
 
 async def test_an_upload_is_aborted_if_its_beginning_is_cancelled():
     """An upload that S3 begins after the caller was cancelled is aborted."""
     gate = threading.Event()
-    with scripted_s3(type(BEGUN)(BEGUN.data, gate=gate), ABORTED) as s3:
-        async with store_at(s3.url, read_timeout=20) as store:
-            beginning = asyncio.ensure_future(begin(store))
-            await s3.wait_for_requests()
-            beginning.cancel()
-            with pytest.raises(asyncio.CancelledError):
-                await beginning
-            gate.set()
-            await s3.wait_for_requests()
+    async with scripted_store(replace(BEGUN, gate=gate), ABORTED) as (s3, store):
+        beginning = asyncio.ensure_future(begin(store))
+        await s3.wait_for_requests()
+        beginning.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await beginning
+        gate.set()
+        await s3.wait_for_requests()
     assert s3.request_lines()[1] == "DELETE /bucket/a?uploadId=u"
 
 
 async def test_an_abort_waits_for_a_cancelled_completion():
     """`abort` waits for the answer to a completion whose caller was cancelled."""
     gate = threading.Event()
-    with scripted_s3(BEGUN, type(COMPLETED)(COMPLETED.data, gate=gate), error_reply(404, "NoSuchUpload")) as s3:
-        async with store_at(s3.url, read_timeout=20) as store:
-            upload = await begin(store)
-            completing = asyncio.ensure_future(upload.complete({}))
-            await s3.wait_for_requests(2)
-            completing.cancel()
-            with pytest.raises(asyncio.CancelledError):
-                await completing
-            gate.set()
-            await upload.abort()
+    async with scripted_store(BEGUN, replace(COMPLETED, gate=gate), error_reply(404, "NoSuchUpload")) as (s3, store):
+        upload = await begin(store)
+        completing = asyncio.ensure_future(upload.complete({}))
+        await s3.wait_for_requests(2)
+        completing.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await completing
+        gate.set()
+        await upload.abort()
     assert len(s3.requests) == 3
 
 
@@ -407,16 +405,15 @@ async def test_a_failed_abort_is_logged(caplog):
 
 async def test_an_upload_without_an_id_is_an_error():
     """An answer without an UploadId raises `UpstreamError`."""
-    with scripted_s3(reply(200, b"<InitiateMultipartUploadResult/>")) as s3:
-        async with store_at(s3.url) as store:
-            with pytest.raises(UpstreamError, match="begins an upload of `a` without an UploadId"):
-                await begin(store)
+    async with scripted_store(reply(200, b"<InitiateMultipartUploadResult/>")) as (_, store):
+        with pytest.raises(UpstreamError, match="begins an upload of `a` without an UploadId"):
+            await begin(store)
 
 
 async def test_two_uploads_can_share_memory_for_one_part():
     """Two concurrent uploads complete with memory for one part, because a stored part frees its memory at once."""
     with endless_s3() as (url, traffic):
-        async with store_at(url, upload_memory=5 * MIB, read_timeout=20) as store:
+        async with store_at(url, upload_memory=5 * MIB) as store:
             uploads = [store.put(name, async_chunks(*[bytes(MIB)] * 12), Write()) for name in "ab"]
             async with asyncio.timeout(20):
                 await asyncio.gather(*uploads)

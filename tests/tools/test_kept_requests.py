@@ -42,15 +42,6 @@ def keys(old, new, request=None):
     return group.examples[0].old.text, group.examples[0].new.text
 
 
-def test_another_template_gives_another_key():
-    """Both keys are told, and the rewrites that made them."""
-    report = compared('rewrite `^/a$` -> "/b"', 'rewrite `^/a$` -> "/c"', kept("/a"))
-    ((cause, group),) = report.groups
-    assert (cause.reason, cause.old, cause.new) == (Reason.RULES, 1, 1)
-    assert (group.examples[0].old.text, group.examples[0].new.text) == ("/b", "/c")
-    assert [key.key for key in report.keys] == ["c"]
-
-
 def test_what_an_unedited_rewrite_reads_does_not_matter():
     rules = 'rewrite `^/a$` -> jinja "/{{ request.query.q }}x"'
     assert kind(rules, f'{rules}\nrewrite `^/b$` -> "/c"') is Kind.SAME

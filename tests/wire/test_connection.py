@@ -372,6 +372,14 @@ class _Silent(ConnectionServer):
         return HTTPMessageDelegate()
 
 
+def _connected(transport: asyncio.Transport, limits: Limits | None = None) -> tuple[Connection, _Silent]:
+    """A connection of a client, and its application."""
+    silent = _Silent()
+    connection = Connection(silent, Origin("192.0.2.7"), limits or Limits())
+    connection.connection_made(transport)
+    return connection, silent
+
+
 def _receive(connection: Connection, data: bytes) -> None:
     connection.get_buffer(-1)[: len(data)] = data
     connection.buffer_updated(len(data))
@@ -400,17 +408,15 @@ class _Trickling(asyncio.Transport):
 async def test_little_is_buffered_for_a_slow_client():
     """Writers wait from 32 KiB on, so that thousands of slow clients take little memory; TLS would take 512 KiB."""
     transport = _Trickling()
-    connection = Connection(_Silent(), Origin("192.0.2.7"), Limits())
-    connection.connection_made(transport)
+    connection, _ = _connected(transport)
     assert transport.most_unsent == 32 * 1024
     connection.connection_lost(None)
 
 
 async def test_a_client_that_reads_a_trickle_is_disconnected():
     """A client that reads some bytes at all times, but too few, keeps no connection."""
-    transport, silent = _Trickling(), _Silent()
-    connection = Connection(silent, Origin("192.0.2.7"), Limits(send_timeout=0.1))
-    connection.connection_made(transport)
+    transport = _Trickling()
+    connection, silent = _connected(transport, Limits(send_timeout=0.1))
     _receive(connection, f"GET /a HTTP/1.1\r\n{HOST}\r\n".encode())
     connection.pause_writing()
     async with asyncio.timeout(20):
@@ -433,9 +439,7 @@ async def test_a_client_that_ends_its_side_within_a_body_is_let_go(method, caplo
 
 async def test_much_is_read_at_once_while_a_body_arrives():
     """A body is read in pieces of up to 256 KiB; what waits for a request, or for its end, takes less."""
-    silent = _Silent()
-    connection = Connection(silent, Origin("192.0.2.7"), Limits())
-    connection.connection_made(_Closing())
+    connection, silent = _connected(_Closing())
     sizes = [len(connection.get_buffer(-1))]
     _receive(connection, f"PUT /a HTTP/1.1\r\n{HOST}Content-Length: 9\r\n\r\nhalf".encode())
     sizes.append(len(connection.get_buffer(-1)))
@@ -483,9 +487,8 @@ class _Closing(asyncio.Transport):
 
 async def test_an_answer_may_end_after_its_client_ended_within_the_body():
     """The connection is closing already, which the answer notices without an error."""
-    silent, transport = _Silent(), _Closing()
-    connection = Connection(silent, Origin("192.0.2.7"), Limits())
-    connection.connection_made(transport)
+    transport = _Closing()
+    connection, silent = _connected(transport)
     _receive(connection, f"GET /a HTTP/1.1\r\n{HOST}Content-Length: 9\r\n\r\nhalf".encode())
     connection.eof_received()
     (stream,) = silent.streams
@@ -498,9 +501,8 @@ async def test_an_answer_may_end_after_its_client_ended_within_the_body():
 
 async def test_an_answer_to_a_client_that_has_left_ends_the_connection():
     """The end of writing fails before the transport reports that its client has left; that is no defect."""
-    silent, transport = _Silent(), _Closing(has_left=True)
-    connection = Connection(silent, Origin("192.0.2.7"), Limits())
-    connection.connection_made(transport)
+    transport = _Closing(has_left=True)
+    connection, silent = _connected(transport)
     _receive(connection, f"GET /a HTTP/1.1\r\n{HOST}Connection: close\r\n\r\n".encode())
     (stream,) = silent.streams
     stream.write_headers(ResponseStartLine("", 204, "No Content"), Fields())

@@ -39,14 +39,6 @@ def test_a_goodbye_is_not_for_h2():
     assert _frames(Reader(), PREFACE + malformed) == [PREFACE, malformed]
 
 
-def test_a_long_frame_is_refused_by_its_announcement():
-    """16 KiB is the most; nobody waits for more."""
-    assert _frames(Reader(), PREFACE + b"\x00\x40\x00\x00\x00\x00\x00\x00\x01")[1:] == []
-    with pytest.raises(ConnectionBroken) as broken:
-        _frames(Reader(), PREFACE + b"\x00\x40\x01\x00\x00\x00\x00\x00\x01")
-    assert broken.value.code is ErrorCodes.FRAME_SIZE_ERROR
-
-
 def test_a_head_is_known_to_be_arriving():
     """From the kind of its first frame to the flag of its last."""
     reader = Reader()

@@ -1,7 +1,5 @@
 """Heads and bodies of requests are parsed."""
 
-from itertools import pairwise
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -41,20 +39,6 @@ def test_a_later_minor_version_counts_as_1_1(version, expected):
     assert _parser(f"GET / HTTP/{version}\r\n\r\n".encode()).version == expected
 
 
-@given(
-    body=st.binary(min_size=1, max_size=50), after=st.binary(max_size=10), cuts=st.lists(st.integers(0, 60), max_size=4)
-)
-def test_content_length_delimits_the_body(body, after, cuts):
-    """The body has the announced bytes, however they are split, and the bytes after it are left."""
-    parser, received, body_read = _parser(b"PUT / HTTP/1.1\r\nContent-Length: %d\r\n\r\n" % len(body)), bytearray(), b""
-    positions = [0, *sorted(cuts), len(body + after)]
-    for start, end in pairwise(positions):
-        received += (body + after)[start:end]
-        if not parser.complete:
-            body_read += parser.read_body(received)
-    assert (body_read, bytes(received), parser.complete) == (body, after, True)
-
-
 def _read_in_parts(parser: RequestParser, parts: list[bytes]) -> tuple[bytes, bytes]:
     """The body, of which these parts arrive one after the other, and the bytes behind it."""
     received, body = bytearray(), b""
@@ -63,16 +47,6 @@ def _read_in_parts(parser: RequestParser, parts: list[bytes]) -> tuple[bytes, by
         if not parser.complete:
             body += parser.read_body(received)
     return body, bytes(received)
-
-
-@given(pieces=st.lists(st.binary(min_size=1, max_size=20), max_size=5), cuts=st.lists(st.integers(0, 99), max_size=4))
-def test_chunks_are_joined(pieces, cuts):
-    """A chunked body is the bytes of its chunks, however they are split, and the bytes after it are left."""
-    data = b"".join(b"%x;ext=1\r\n%s\r\n" % (len(piece), piece) for piece in pieces)
-    data += b"0\r\nTrailer: x\r\n\r\nGET /"
-    parser = _parser(CHUNKED)
-    parts = [data[start:end] for start, end in pairwise([0, *sorted(cuts), len(data)])]
-    assert (_read_in_parts(parser, parts), parser.complete) == ((b"".join(pieces), b"GET /"), True)
 
 
 def test_a_chunked_body_may_arrive_byte_by_byte():

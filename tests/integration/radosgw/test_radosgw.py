@@ -15,7 +15,7 @@ from tornado_proxy.config.server import S3Pool
 from tornado_proxy.s3.store import S3Store
 from tornado_proxy.semantics.conditions import Conditions
 from tornado_proxy.semantics.fields import content_digest
-from tornado_proxy.storage.errors import AccessDenied, BucketMissing, CredentialsRefused, ObjectExists
+from tornado_proxy.storage.errors import AccessDenied, BucketMissing, CredentialsRefused
 from tornado_proxy.storage.store import Stored, Write
 
 pytestmark = pytest.mark.integration
@@ -56,13 +56,6 @@ async def test_one_of_sixteen_writers_wins(bucket, size):
     assert sorted(type(result).__name__ for result in results) == ["ObjectExists"] * 15 + ["Stored"]
     winner = next(number for number, result in enumerate(results) if isinstance(result, Stored))
     assert await read_object(bucket.store, "a") == bytes([winner]) * size
-    assert bucket.uploads() == []
-
-
-async def test_a_refused_large_upload_leaves_no_parts(bucket):
-    bucket.add("a", b"old")
-    with pytest.raises(ObjectExists):
-        await bucket.store.put("a", async_chunks(b"n" * 12 * MIB), Write(replace=False))
     assert bucket.uploads() == []
 
 

@@ -1,8 +1,10 @@
 """The Debian package and the image for arm64, built and run on qemu: they install, and serve."""
 
+import faulthandler
 import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -35,6 +37,12 @@ exec chroot . bash -ec '{command}'
 """
 
 
+def _step(*command: str, **options: object) -> str:
+    """Runs a step, and returns its output; each has the time that pytest gives other tests in all."""
+    faulthandler.dump_traceback_later(2 * _TIME_LIMIT, exit=True, file=sys.__stderr__)
+    return output_of(*command, timeout=_TIME_LIMIT, **options)
+
+
 class _Root:
     """A root file system for arm64, whose changes are written to a folder."""
 
@@ -51,7 +59,7 @@ class _Root:
 
     def run(self, command: str) -> str:
         """Runs a command, and returns its output."""
-        return output_of(*self.command(command), timeout=_TIME_LIMIT, **TOGETHER)
+        return _step(*self.command(command), **TOGETHER)
 
 
 @pytest.fixture(scope="module")
@@ -95,14 +103,14 @@ def test_the_package_for_arm64_serves(installed):
         output = installed.run(f"uname --machine; tornado-proxy --version; {check}")
         assert re.search(r"^aarch64\ntornado-proxy 0\.1\.0\n(.*\n)*OK: ", output)
         with _serving(installed.command("exec tornado-proxy serve --config /shared/proxy.yaml"), port) as proxy:
-            assert eventually(lambda: _text(proxy)) == "first/a.txt"
+            assert eventually(lambda: _text(proxy), _TIME_LIMIT) == "first/a.txt"
 
 
 class _Images:
-    """Buildah with its own store, where programs for arm64 run."""
+    """Buildah with its own store, where programs for arm64 run; layers share their files, which are many to remove."""
 
     def __init__(self, store: str) -> None:
-        self.store = ("--storage-driver=vfs", f"--root={store}/storage", f"--runroot={store}/run")
+        self.store = ("--storage-driver=overlay", f"--root={store}/storage", f"--runroot={store}/run")
 
     def command(self, *arguments: str) -> list[str]:
         """The command for arguments of buildah."""
@@ -111,7 +119,7 @@ class _Images:
 
     def run(self, *arguments: str) -> str:
         """Runs buildah, and returns its output."""
-        return output_of(*self.command(*arguments), timeout=_TIME_LIMIT)
+        return _step(*self.command(*arguments))
 
 
 @pytest.fixture
@@ -127,7 +135,7 @@ def image(tmp_path) -> Iterator[tuple[_Images, str]]:
         archive = ["tar", "-C", str(_BASE), "--exclude=./dev", "--exclude=./proc", "--exclude=./sys", "-c", "."]
         with subprocess.Popen(archive, stdout=subprocess.PIPE) as packing:
             imported = ("podman", *images.store, "import", "--arch=arm64", "--os=linux", "-", "localhost/base")
-            output_of(*imported, stdin=packing.stdout)
+            _step(*imported, stdin=packing.stdout)
         images.run(
             *("build", "--isolation=chroot", "--network=host", "--platform=linux/arm64"),
             *("--build-arg=BASE=localhost/base", f"--volume={PARTS / 'arm64-wheels'}:/wheels:ro"),
@@ -148,4 +156,4 @@ def test_the_image_for_arm64_serves(image, tmp_path):
         assert images.run(*inside, "--", "uname", "-m").strip() == "aarch64"
         serve = ("tornado-proxy", "serve", "--config", "/etc/tornado-proxy/proxy.yaml")
         with _serving(images.command(*inside, "--", *serve), port) as proxy:
-            assert eventually(lambda: _text(proxy)) == "first/a.txt"
+            assert eventually(lambda: _text(proxy), _TIME_LIMIT) == "first/a.txt"

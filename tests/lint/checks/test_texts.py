@@ -374,10 +374,6 @@ def test_an_unknown_target_is_reported():
     assert finding.message == "the configuration has no target `site`"
 
 
-def test_a_known_target_has_no_finding():
-    assert marked_texts(UNKNOWN_TARGET, "", settings(CONFIGURATION.replace("team", "site"))) == []
-
-
 @pytest.mark.parametrize(
     ("comment", "message", "help"),
     [

@@ -42,6 +42,7 @@ def test_every_feature_has_a_result_for_any_text(text, encoding, data):
     word, proposals = completions(source, offset, ["site"])
     for completion in proposals:
         translation.completion(completion, translation.range(word), 0)
+    assert word.end == offset
     spans.append(word)
     for span, tests in lens_places(analysis, document):
         translation.lens(span, tests)

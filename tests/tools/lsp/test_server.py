@@ -175,12 +175,6 @@ def test_a_pattern_has_a_hover(vscode):
     assert (hover.range.start.character, hover.range.end.character) == (12, 32)
 
 
-def test_an_empty_line_has_no_hover(vscode):
-    position = vscode.show("a.rules", "‸\n")
-    parameters = types.HoverParams(vscode.document("a.rules"), position)
-    assert vscode.run(vscode.client.text_document_hover_async(parameters)) is None
-
-
 def test_the_definition_of_a_reference_is_its_group(vscode):
     position = vscode.show("a.rules", site(_MOVE_TO_B.replace("$re", "$re‸")))
     parameters = types.DefinitionParams(vscode.document("a.rules"), position)
