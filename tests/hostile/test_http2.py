@@ -141,7 +141,7 @@ async def test_a_frame_that_is_too_long_is_not_awaited():
     """Its announcement ends the connection, before a byte of it is kept."""
     async with serve({}) as site, connect(site) as client:
         await client.read()
-        client.writer.write(b"\xff\xff\xff\x00\x00\x00\x00\x00\x01")
+        client.writer.write(b"\x00\x40\x01\x00\x00\x00\x00\x00\x01")
         assert await client.goodbye() == ErrorCodes.FRAME_SIZE_ERROR
 
 

@@ -1,5 +1,7 @@
 """Heads and bodies of requests are parsed."""
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -37,6 +39,20 @@ def test_a_long_header_name_has_the_usual_spelling():
 def test_a_later_minor_version_counts_as_1_1(version, expected):
     """An unknown minor version is treated as the latest known one (RFC 9110 2.5)."""
     assert _parser(f"GET / HTTP/{version}\r\n\r\n".encode()).version == expected
+
+
+@given(
+    body=st.binary(min_size=1, max_size=50), after=st.binary(max_size=10), cuts=st.lists(st.integers(0, 60), max_size=4)
+)
+def test_content_length_delimits_the_body(body, after, cuts):
+    """The body has the announced bytes, however they are split, and the bytes after it are left."""
+    parser, received, body_read = _parser(b"PUT / HTTP/1.1\r\nContent-Length: %d\r\n\r\n" % len(body)), bytearray(), b""
+    positions = [0, *sorted(cuts), len(body + after)]
+    for start, end in pairwise(positions):
+        received += (body + after)[start:end]
+        if not parser.complete:
+            body_read += parser.read_body(received)
+    assert (body_read, bytes(received), parser.complete) == (body, after, True)
 
 
 def _read_in_parts(parser: RequestParser, parts: list[bytes]) -> tuple[bytes, bytes]:

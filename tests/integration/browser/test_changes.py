@@ -42,6 +42,7 @@ def test_an_upload_is_announced_for_good(open_home, tmp_path):
         (tmp_path / name).write_text("more")
     choose(browser, tmp_path / "new.txt", tmp_path / "old.txt")
     eventually(lambda: texts(browser, "dialog h2") == ["There is a file of this name"])
+    assert texts(browser, "dialog button") == ["Skip", "Skip all"]  # no file may be replaced
     find(browser, "dialog .primary").click()
     eventually(lambda: texts(browser, "#announcement") == ["1 uploaded, 1 skipped"])
     assert texts(browser, "tr.new bdi") == ["new.txt"]

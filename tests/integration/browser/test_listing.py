@@ -1,14 +1,12 @@
 """Listings in a browser: by mouse, by keyboard, on screens of three widths, with and without JavaScript."""
 
-import io
 import re
-import zipfile
 from urllib.parse import quote, urlsplit
 
 import pytest
 from administering import eventually
 from running import Proxy
-from screens import choose, find, overflow, press, screen, slow, texts, violations
+from screens import choose, find, overflow, press, screen, texts, violations
 
 pytestmark = pytest.mark.integration
 
@@ -248,48 +246,6 @@ def test_exact_times_and_sizes_are_shown_on_hover(browser, demo):
     assert re.fullmatch(r"[0-9,]+ bytes?", size.get_attribute("title"))
 
 
-def test_a_preview_is_used_by_keyboard(browser, demo):
-    """A preview is opened, changed and closed by keyboard, without an error in the browser's log."""
-    browser.get_log("browser")
-    with screen(browser):
-        browser.get(f"{demo}releases/pictures/")
-        button = find(browser, "button[aria-label='Preview dunes.svg']")
-        browser.execute_script("arguments[0].focus()", button)
-        press(browser, "\ue007")
-        eventually(lambda: browser.execute_script("return document.querySelector('dialog img')?.naturalWidth") == 960)
-        press(browser, "\ue014")  # right
-        eventually(lambda: texts(browser, "dialog h2") == ["lighthouse.svg"])
-        press(browser, "\ue00c")
-        eventually(lambda: not texts(browser, "dialog"))
-        browser.get(f"{demo}releases/2.1.0/")
-        find(browser, "button[aria-label='Preview notes.txt']").click()
-        eventually(lambda: texts(browser, "dialog pre code") == ["Tool 2.1.0\n"])
-    assert browser.get_log("browser") == []
-
-
-def test_an_upload_shows_progress_conflicts_and_stops(browser, demo, files, tmp_path):
-    """Of three files one is uploaded, one is stopped, and one is skipped because its name is taken."""
-    _put(files, "/team/home/upload/", "taken.txt", b"old")
-    for name, size in (("new.txt", 10), ("taken.txt", 20), ("large.bin", 8 << 20)):
-        (tmp_path / name).write_bytes(b"x" * size)
-    with screen(browser):
-        browser.get(_url_as(demo, "ann", "/team/home/upload/"))
-        with slow(browser, 200_000):
-            choose(browser, *(tmp_path / name for name in ("large.bin", "new.txt", "taken.txt")))
-            eventually(lambda: "There is a file of this name" in texts(browser, "dialog h2"))
-            # The target doesn't permit replacing files, so the dialog doesn't offer it.
-            assert texts(browser, "dialog button") == ["Skip", "Skip all"]
-            find(browser, "dialog button").click()
-            bar = "return document.querySelector('progress[aria-label=\"large.bin\"]')?.position"
-            eventually(lambda: 0 < (browser.execute_script(bar) or 0) < 1)
-            find(browser, "button[aria-label='Stop large.bin']").click()
-            eventually(lambda: "taken.txt" in texts(browser, "tbody bdi") and len(texts(browser, "tbody bdi")) == 2)
-        assert eventually(lambda: texts(browser, "#announcement")[0]) == "1 uploaded, 1 skipped, 1 stopped"
-    assert files.request("GET", "/team/home/upload/new.txt", user="ann:demo").text == "x" * 10
-    assert files.request("GET", "/team/home/upload/taken.txt", user="ann:demo").text == "old"
-    assert files.request("GET", "/team/home/upload/large.bin", user="ann:demo").status == 404
-
-
 def test_files_are_uploaded_under_their_own_names(browser, demo, files, tmp_path):
     """A file is stored under its own name, with quotes, percent signs or other scripts."""
     names = ['quote".txt', "100%41.txt", "Größe 日本.txt", "a;b&c.txt"]
@@ -301,19 +257,6 @@ def test_files_are_uploaded_under_their_own_names(browser, demo, files, tmp_path
     eventually(lambda: sorted(texts(browser, "tbody bdi")) == sorted(["first.txt", *names]))
     for name in names:
         assert files.request("GET", f"/team/home/names/{quote(name)}", user="ann:demo").text == name
-
-
-def test_a_drop_is_accepted_by_the_whole_page(browser, demo, files):
-    """A drop anywhere on the page ends the page's display of a drop."""
-    _put(files, "/team/home/drop/", "first.txt")
-    browser.get(_url_as(demo, "ann", "/team/home/drop/"))
-    browser.execute_script(
-        "const data = new DataTransfer(); data.items.add(new File(['dropped'], 'dropped.txt'));"
-        "const drop = kind => dispatchEvent(new DragEvent(kind, {dataTransfer: data, cancelable: true}));"
-        "drop('dragenter'); window.wasDropping = document.body.classList.contains('dropping'); drop('drop');"
-    )
-    assert browser.execute_script("return window.wasDropping")
-    assert "dropping" not in find(browser, "body").get_attribute("class")
 
 
 def test_a_file_is_deleted_after_a_question(browser, demo, files):
@@ -398,12 +341,3 @@ def test_a_page_of_another_site_can_neither_upload_nor_delete(browser, demo, fil
         )
         assert browser.execute_async_script(script, f"{demo}team/home/csrf/a.txt", method) == "TypeError"
     assert files.request("GET", "/team/home/csrf/a.txt", user="ann:demo").text == "mine"
-
-
-def test_a_directory_is_downloaded(browser, demo):
-    browser.get(f"{demo}releases/2.1.0/")
-    link = browser.find_element("link text", "Download .zip").get_attribute("href")
-    parts = urlsplit(link)
-    answer = Proxy(None, demo.rstrip("/")).request("GET", f"{parts.path}?{parts.query}")
-    with zipfile.ZipFile(io.BytesIO(answer.body)) as archive:
-        assert sorted(archive.namelist()) == ["2.1.0/notes.txt", "2.1.0/tool.tar.gz"]

@@ -131,15 +131,6 @@ def test_a_reload_needs_no_certificate(site, unit):
     assert site.machine.exit_status("systemctl", "reload", unit) == 1
 
 
-def test_bad_files_at_start_are_refused(site):
-    """The service does not start, and the journal shows the mistake with its place."""
-    site.drop_in("[Service]\nRestart=no\n")
-    site.write_rules(BAD)
-    site.machine.systemctl("start", UNIT, check=False)
-    assert (site.machine.show(UNIT, "Result"), site.machine.show(UNIT, "ExecMainStatus")) == ("exit-code", "1")
-    assert "site.rules:2:" in site.machine.journal(UNIT)
-
-
 def test_a_restart_with_bad_files_starts_from_the_last_good_copy(site):
     """A restart with bad files uses the copy in the state directory, and the status shows it."""
     site.machine.systemctl("start", UNIT)
