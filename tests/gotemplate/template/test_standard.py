@@ -5,13 +5,11 @@ from gotemplate.template.standard import STANDARD
 from gotemplate.template.values import (
     INVALID,
     ExecutionError,
-    Int64,
     Map,
     Nil,
     Slice,
     Struct,
     Type,
-    Uint8,
     deep_equal,
     string_slice,
 )
@@ -25,15 +23,6 @@ NIL_INTERFACE = Nil(Type("x.User", "interface"))
 @pytest.mark.parametrize(
     ("first", "operands", "equal"),
     [
-        (1, [1], True),
-        (1, [2, 1], True),
-        (1, [Int64(1)], True),
-        (1, [Uint8(1)], True),
-        (b"a", [b"b"], False),
-        (1.0, [1.0], True),
-        (1j, [1j], True),
-        (True, [False], False),
-        (1, [None], False),
         (INVALID, [1], False),
         (None, [INVALID], True),
         (NIL_INTERFACE, [None], True),
@@ -79,18 +68,9 @@ def test_values_that_cannot_be_compared_fail(compare, operands, message):
 @pytest.mark.parametrize(
     ("first", "other", "equal"),
     [
-        (1, 1, True),
-        (1, Int64(1), False),
-        (b"a", b"a", True),
-        (None, None, True),
         (None, 1, False),
-        (Slice([1, Slice([2])]), Slice([1, Slice([2])]), True),
-        (Slice([1]), Slice([2]), False),
-        (Slice([1]), Slice([1, 2]), False),
         (Slice(), Slice(nil=True), False),
         (Slice([b"a"]), string_slice([b"a"]), False),
-        (Map({b"a": 1}), Map({b"a": 1}), True),
-        (Map({b"a": 1}), Map({b"b": 1}), False),
         (Map({b"a": 1}), Map({b"a": 2}), False),
         (Map(), Map(nil=True), False),
         (Struct(POINTER, [1]), Struct(POINTER, [1]), True),
@@ -104,19 +84,9 @@ def test_deep_equality_needs_one_type(first, other, equal):
     assert deep_equal(budget(), first, other) is equal
 
 
-def test_html_is_escaped():
-    """The function `html` escapes text for elements and attributes, and replaces a null byte by U+FFFD."""
-    assert (
-        STANDARD["html"].call(budget(), b"<a b=\"c\" d='e'>&\0")
-        == "&lt;a b=&#34;c&#34; d=&#39;e&#39;&gt;&amp;\ufffd".encode()
-    )
-
-
 @pytest.mark.parametrize(
     ("text", "escaped"),
     [
-        (b"a'b\"c\\", b"a\\'b\\\"c\\\\"),
-        (b"<>&=", b"\\u003C\\u003E\\u0026\\u003D"),
         (b"\n\x00\x7f", b"\\u000A\\u0000\x7f"),
         ("é\u2028".encode(), "é\\u2028".encode()),
         (b"\xff", b"\xff"),

@@ -22,9 +22,7 @@ from gotemplate.template.text import (
 @pytest.mark.parametrize(
     ("string", "trimmed"),
     [
-        (b"\t\n\v\f\r a b ", b"a b"),
         ("\u3000\xa0é\u2028".encode(), "é".encode()),
-        (b"\x1ca\x1c", b"\x1ca\x1c"),
         (b" \xff ", b"\xff"),
     ],
 )
@@ -34,35 +32,9 @@ def test_white_space_is_that_of_unicode(string, trimmed):
 
 
 @pytest.mark.parametrize(
-    ("rune", "expected"),
-    [
-        ("a", {text.is_letter, text.is_lower, text.is_print}),
-        ("Ж", {text.is_letter, text.is_upper, text.is_print}),
-        ("ǅ", {text.is_letter, text.is_title, text.is_print}),
-        ("٣", {text.is_digit, text.is_print}),
-        ("½", {text.is_print}),
-        ("!", {text.is_print}),
-        (" ", {text.is_space, text.is_print}),
-        ("\xa0", {text.is_space}),
-        ("\x00", set()),
-    ],
-)
-def test_runes_have_the_classes_of_package_unicode(rune, expected):
-    """Each rune is in the classes for which Go's functions of the same names return true."""
-    predicates = {
-        *(text.is_letter, text.is_lower, text.is_upper, text.is_title, text.is_digit),
-        *(text.is_space, text.is_print),
-    }
-    assert {predicate for predicate in predicates if predicate(rune)} == expected
-
-
-@pytest.mark.parametrize(
     ("string", "possible"),
     [
         (b"a\tb", True),
-        ("é".encode(), True),
-        (b"a`b", False),
-        (b"a\nb", False),
         (b"\x7f", False),
         (b"\xff", False),
         ("\ufeff".encode(), False),
@@ -78,11 +50,7 @@ def test_a_raw_string_has_one_printable_line(string, possible):
     [
         (r'"\q"', 1),
         (r'"a\x4"', 2),
-        (r'"\400"', 1),
-        (r'"\08"', 1),
-        (r'"\ud800"', 1),
         (r'"a\U00110000"', 2),
-        (r'"\'"', 1),
     ],
 )
 def test_an_invalid_escape_is_reported_with_its_place(literal, offset):
@@ -121,19 +89,11 @@ def test_invalid_floats_are_refused(text):
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("5", Number("5", 5, 5.0)),
-        ("-5", Number("-5", -5, -5.0)),
         ("-0", Number("-0", 0, 0.0)),
-        ("+5", Number("+5", 5, 5.0)),
         ("18446744073709551615", Number("18446744073709551615", None, float(2**64 - 1))),
-        ("1.5", Number("1.5", None, 1.5)),
-        ("1e3", Number("1e3", 1000, 1000.0)),
         ("-2.0", Number("-2.0", -2, -2.0)),
         ("1e19", Number("1e19", None, 1e19)),
         ("2i", Number("2i", complex=2j)),
-        ("0i", Number("0i", 0, 0.0, 0j)),
-        ("1+2i", Number("1+2i", complex=1 + 2j)),
-        ("1e+2-3i", Number("1e+2-3i", complex=100 - 3j)),
         ("5+0i", Number("5+0i", 5, 5.0, 5 + 0j)),
     ],
 )
@@ -157,38 +117,15 @@ def test_invalid_constants_are_refused(text):
 @pytest.mark.parametrize(
     ("value", "verb", "precision", "text"),
     [
-        (0.0, "g", -1, "0"),
-        (-0.0, "g", -1, "-0"),
-        (1.5, "g", -1, "1.5"),
-        (100000.0, "g", -1, "100000"),
-        (1e6, "g", -1, "1e+06"),
-        (123456789.0, "g", -1, "1.23456789e+08"),
-        (0.0001, "g", -1, "0.0001"),
         (0.00001, "g", -1, "1e-05"),
-        (1e100, "g", -1, "1e+100"),
-        (1e21, "f", -1, "1" + "0" * 21),
-        (0.25, "f", -1, "0.25"),
-        (12.5, "e", -1, "1.25e+01"),
-        (0.0, "e", -1, "0e+00"),
-        (3.0, "e", -1, "3e+00"),
         (2.5, "f", 0, "2"),
-        (3.14159, "f", 2, "3.14"),
-        (1234.5, "e", 3, "1.234e+03"),
-        (1234.5, "E", 1, "1.2E+03"),
-        (1234.5, "g", 3, "1.23e+03"),
         (1234.5, "G", 2, "1.2E+03"),
-        (100.0, "g", 3, "100"),
         (1.0, "b", -1, "4503599627370496p-52"),
-        (0.0, "b", -1, "0p-1074"),
-        (1.0, "x", -1, "0x1p+00"),
-        (2.5, "X", -1, "0X1.4P+01"),
         (0.0, "x", 2, "0x0.00p+00"),
         (0.1, "x", 3, "0x1.99ap-04"),
         (1.9999, "x", 0, "0x1p+01"),
-        (1.5, "x", 0, "0x1p+01"),
         (2.0**-1074, "x", -1, "0x1p-1074"),
         (1.0, "x", 15, "0x1." + "0" * 15 + "p+00"),
-        (math.inf, "g", -1, "+Inf"),
         (-math.inf, "f", 2, "-Inf"),
         (math.nan, "e", 3, "NaN"),
     ],
