@@ -15,6 +15,18 @@ def test_grammar_is_complete():
     assert parser.parse(text).data == "document"
 
 
+def test_lexer_can_go_back():
+    """After a move to an earlier offset, the lexer returns the tokens and comments from there again."""
+    text = "# one\n# two\n"
+    reading = Reading(SourceFile("a.rules", text), text)
+    assert list(reading.tokens()) == []
+    reading.move_to(3)
+    assert [str(comment) for comment in reading.comments] == ["# one"]
+    reading.move_to(0)
+    assert list(reading.tokens()) == []
+    assert [str(comment) for comment in reading.comments] == ["# one", "# two"]
+
+
 def test_parser_is_built_once():
     assert rules_parser() is rules_parser()
 

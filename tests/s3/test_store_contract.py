@@ -280,12 +280,14 @@ async def test_not_modified_has_the_headers_of_a_304(under_test, headers):
 
 
 async def test_metadata_is_stored(under_test):
-    """`open` and `head` return the stored metadata, with names in lower case."""
-    write = Write("text/plain", properties=Properties({"Photo-Credit": "Ann", "x": "1, 2"}))
+    """`open` and `head` return the stored metadata, with names in lower case, and when the object expires."""
+    moment = datetime(2065, 10, 21, 7, 28, tzinfo=UTC)
+    write = Write("text/plain", properties=Properties({"Photo-Credit": "Ann", "x": "1, 2"}, expires=moment))
     await under_test.store.put("a", async_chunks(b"x"), write)
     opened = await under_test.store.open("a", ANY)
     await opened.close()
     assert dict(opened.info.metadata) == {"photo-credit": "Ann", "x": "1, 2"}
+    assert opened.info.expires == format_date(moment)
     assert (await under_test.store.head("a", ANY)).metadata == opened.info.metadata
 
 
