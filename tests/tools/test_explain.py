@@ -206,6 +206,10 @@ def test_a_near_miss_has_the_longest_matching_part_of_a_source(source, key, expe
     assert in_words(miss) == expected
 
 
+def test_a_source_that_matches_is_no_near_miss():
+    assert near_miss(r"^/a", "/abc") is None
+
+
 def test_long_texts_of_a_near_miss_are_shortened():
     """A long source keeps its end and a long key its beginning, next to where the match stops."""
     miss = NearMiss("^/" + "a" * 80, "/" + "a" * 80, "b", "c" * 80)
