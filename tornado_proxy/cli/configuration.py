@@ -65,7 +65,13 @@ def run_convert(arguments: argparse.Namespace) -> int:
     if not arguments.out and (not is_redirects or arguments.format == "json"):
         raise CommandError("`--out DIR` is missing: where the files are written")
     try:
-        done = _converted(arguments)
+        if is_redirects:
+            sources = [read_source(each) for each in arguments.files]
+            origin, target = arguments.origin or hosting.origin_of(sources[0]), arguments.target or "site"
+            done = hosting.convert_redirects(sources, origin, target, lists=arguments.out is not None)
+        else:
+            keys_as, templates = KeysAs(arguments.keys_as or KeysAs.ACTUAL.value), partial(_template, arguments.files)
+            done = conversion.convert(read(arguments.files), keys_as, read_file=templates)
         files = {**done.files, conversion.REPORT: conversion.to_markdown(done.report)}
         if arguments.out:
             save(files, arguments.out, force=arguments.force)
@@ -81,17 +87,6 @@ def run_convert(arguments: argparse.Namespace) -> int:
         print("" if arguments.out else "".join(done.files.values()), end="")
     show_diagnostics(refused)
     return ExitStatus.CLEAN if done.report.complete and not refused else ExitStatus.FINDINGS
-
-
-def _converted(arguments: argparse.Namespace) -> conversion.Converted:
-    if arguments.what == "redirects":
-        sources = [read_source(each) for each in arguments.files]
-        origin = arguments.origin or hosting.origin_of(sources[0])
-        lists = arguments.out is not None
-        return hosting.convert_redirects(sources, origin, arguments.target or "site", lists=lists)
-    templates = partial(_template, arguments.files)
-    keys_as = KeysAs(arguments.keys_as or KeysAs.ACTUAL.value)
-    return conversion.convert(read(arguments.files), keys_as, read_file=templates)
 
 
 def _objections(config: Path) -> Sequence[Diagnostic]:

@@ -37,6 +37,9 @@ from tornado_proxy.rules.lists import from_disk
 from tornado_proxy.rules.model import LoadedRules, host_objection, segment_objection
 from tornado_proxy.semantics.request import groups_of
 
+CONFIGURATIONS = (".yaml", ".yml")
+"""The ends of the names of configurations."""
+
 DEFAULT_URL = "http://127.0.0.1:9090"
 """The admin listener of a service that is configured otherwise nowhere."""
 

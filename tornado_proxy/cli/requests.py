@@ -117,9 +117,6 @@ def requests_of(path: Path, rule_sets: Iterable[RuleSet]) -> RequestLog:
     return log
 
 
-_CONFIGURATIONS = (".yaml", ".yml")
-
-
 def run_diff(arguments: argparse.Namespace) -> int:
     """Compares; returns 1 if a request is decided otherwise, and 2 if S3 was to be asked and does not tell."""
     old, new = _sides(arguments)
@@ -152,7 +149,7 @@ class _Side(NamedTuple):
 def _sides(arguments: argparse.Namespace) -> Sequence[_Side]:
     old, new = arguments.old, arguments.new
     places = in_revision(old, new) or old, in_revision(new, old) or new
-    kinds = [place.endswith(_CONFIGURATIONS) for place in places]
+    kinds = [place.endswith(inputs.CONFIGURATIONS) for place in places]
     if all(kinds):
         if arguments.target or arguments.config:
             raise CommandError("`--target` and `--config` are for rules: a configuration has its own")

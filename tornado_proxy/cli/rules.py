@@ -15,7 +15,7 @@ from typing import TextIO
 
 from msgspec.structs import replace
 
-from tornado_proxy.cli.inputs import configured_sites, default_places, load_rules, load_settings
+from tornado_proxy.cli.inputs import CONFIGURATIONS, configured_sites, default_places, load_rules, load_settings
 from tornado_proxy.cli.output import CommandError, ExitStatus, activity, print_bytes, print_diff, show, wants_color
 from tornado_proxy.config.loading import load
 from tornado_proxy.config.model import Settings
@@ -31,7 +31,6 @@ from tornado_proxy.templates.template import TargetData
 from tornado_proxy.tools.rule_tests import run_tests, summary, to_json, to_junit, to_text
 
 _STANDARD_INPUT = "-"
-_CONFIGURATIONS = (".yaml", ".yml")
 
 
 def run_lint(arguments: argparse.Namespace) -> int:
@@ -88,7 +87,7 @@ def _files_to_lint(arguments: argparse.Namespace) -> tuple[tuple[RuleFile, ...],
         raise CommandError("`-` cannot be combined with other paths if it is to be fixed")
     first = next((path for path in arguments.paths if path != _STANDARD_INPUT), arguments.stdin_filename)
     linting = engine.find_settings(Path(first) if arguments.paths else Path(), CHECKS)
-    among = [path for path in arguments.paths if path.endswith(_CONFIGURATIONS)]
+    among = [path for path in arguments.paths if path.endswith(CONFIGURATIONS)]
     configurations = [*([arguments.config] if arguments.config else []), *map(Path, among)]
     if len(configurations) > 1:
         raise CommandError(f"several configurations: {', '.join(f'`{each}`' for each in configurations)}: give one")
@@ -155,7 +154,7 @@ def _files(places: Sequence[str | Path], stdin_filename: str) -> tuple[tuple[Rul
         reasons = (each.message + (f": {each.help}" if each.help else "") for each in read.diagnostics)
         raise CommandError("\n".join(reasons))
     if _STANDARD_INPUT not in places:
-        return read.files, tuple(RuleFile(path, each) for path, each in read.lists.items() if isinstance(each, bytes))
+        return read.files, read.list_files
     from_input = RuleFile(stdin_filename, sys.stdin.buffer.read())
     place = Path(stdin_filename).resolve()
     names = {file.name for file in read.files if Path(file.name).resolve() == place}

@@ -400,13 +400,8 @@ def subject_of(
         is_disputed = any(block.span.source.name in disputed for block in blocks[name])
         own = configured.get(name)
         others = (each for other in configured.values() if other is not own for each in other.mount.paths)
-        below = tuple(_below(own, others)) if own else ()
+        mounts = [mount.removesuffix("/") for mount in own.mount.paths] if own else []
+        inside = ((path, mount) for path in others for mount in mounts if path.startswith(f"{mount}/"))
+        below = tuple(path[len(mount) :] for path, mount in inside if path != f"{mount}/")
         targets.append(TargetRules(tuple(blocks[name]), rule_set, own, is_disputed, below))
     return Subject(loaded.documents, tuple(targets), (*mistakes, *loaded.diagnostics), settings)
-
-
-def _below(target: Target, paths: Iterable[str]) -> Iterator[str]:
-    """Yields the keys of a target below which other targets are mounted, whatever their hosts."""
-    mounts = [mount.removesuffix("/") for mount in target.mount.paths]
-    for path in paths:
-        yield from (path[len(mount) :] for mount in mounts if path.startswith(f"{mount}/") and path != f"{mount}/")
