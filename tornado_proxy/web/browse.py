@@ -89,67 +89,48 @@ def _empty(context: RequestContext) -> Listing:
 
 
 async def _whole(attempt: Browse, form: Form, order: Order | None, context: RequestContext) -> Answer | None:
-    """Returns a directory as one listing for a program, which knows no pages; raises `DirectoryTooLarge`."""
-    whole = _Whole(attempt.prefix, form, context)
-    if not (await whole.read(order) or attempt.root):
+    """Returns a directory as one listing for a program, which knows no pages; raises `DirectoryTooLarge`.
+
+    All of it is read before any is sent; what is large is kept compressed.
+    """
+    target, beginning, exists = context.match.site.target, _empty(context), False
+    texts = written(beginning, form.value)
+    begin, end = texts.begin.encode("utf-8", "replace"), texts.end.encode()
+    held, packed, length = [begin], list[bytes](), len(begin) + len(end)
+    async with aclosing(Directory(attempt.prefix, context).parts(target.listing.max_entries, order)) as parts:
+        async for part in parts:
+            exists = exists or part.is_marked or bool(part.entries)
+            texts = written(replace(beginning, entries=part.entries), form.value)
+            separator = texts.separator if part.entries and beginning.entries else ""
+            piece = f"{separator}{texts.entries}".encode("utf-8", "replace")
+            length += len(piece)
+            if length <= limits.LISTED_WHOLE:
+                held.append(piece)
+            else:
+                packed.append(zlib.compress(piece, 1))
+            if not beginning.entries:
+                beginning = replace(beginning, entries=part.entries)
+    if not (exists or attempt.root):
         return None
-    custom = await context.written("folder_list", partial(_folder_data, attempt.prefix, whole.beginning, context))
-    answer = customized(page(200, Rendering(whole.text or b"", context.pages.index_headers(form))), custom)
-    if whole.text is not None or answer.status in BODILESS:
+    custom = await context.written("folder_list", partial(_folder_data, attempt.prefix, beginning, context))
+    body = b"" if packed else b"".join((*held, end))
+    answer = customized(page(200, Rendering(body, context.pages.index_headers(form))), custom)
+    if not packed or answer.status in BODILESS:
         return answer
-    headers = with_headers(answer.headers, (("Content-Length", str(whole.length)),))
+    headers = with_headers(answer.headers, (("Content-Length", str(length)),))
     if context.request.method == "HEAD":
         return replace(answer, headers=headers)
-    place = await context.archives.take(context.match.site.target.name)
-    made = stream(headers, whole.content(), partial(context.archives.give_back, place))
+    place = await context.archives.take(target.name)
+    made = stream(headers, _unpacked(held, packed, end), partial(context.archives.give_back, place))
     return replace(made, status=answer.status, templated=answer.templated)
 
 
-class _Whole:
-    """A directory as one listing, all of which is made before it is sent; what is large is kept compressed."""
-
-    def __init__(self, prefix: ObjectKey, form: Form, context: RequestContext) -> None:
-        self._most = context.match.site.target.listing.max_entries
-        self.beginning = _empty(context)  # the first entries
-        self._directory, self._form = Directory(prefix, context), form
-        texts = written(self.beginning, form.value)
-        self._held, self._end = [texts.begin.encode("utf-8", "replace")], texts.end.encode()
-        self._packed: list[bytes] = []  # what follows
-        self.length = len(self._held[0]) + len(self._end)
-
-    @property
-    def text(self) -> bytes | None:
-        """The listing, if it is small enough to be sent in one step."""
-        return b"".join((*self._held, self._end)) if self.length <= limits.LISTED_WHOLE else None
-
-    async def read(self, order: Order | None) -> bool:
-        """Reads the directory; returns whether it has anything that its viewer may request."""
-        exists = False
-        async with aclosing(self._directory.parts(self._most, order)) as parts:
-            async for part in parts:
-                exists = exists or part.is_marked or bool(part.entries)
-                piece = self._written(part.entries)
-                if not self.beginning.entries:
-                    self.beginning = replace(self.beginning, entries=part.entries)
-                self.length += len(piece)
-                if self.length <= limits.LISTED_WHOLE:
-                    self._held.append(piece)
-                else:
-                    self._packed.append(zlib.compress(piece, 1))
-        return exists
-
-    def _written(self, entries: tuple[Entry, ...]) -> bytes:
-        texts = written(replace(self.beginning, entries=entries), self._form.value)
-        separator = texts.separator if entries and self.beginning.entries else ""
-        return f"{separator}{texts.entries}".encode("utf-8", "replace")
-
-    async def content(self) -> AsyncGenerator[bytes, None]:
-        """Yields the listing."""
-        for each in self._held:
-            yield each
-        for each in self._packed:
-            yield zlib.decompress(each)
-        yield self._end
+async def _unpacked(held: Sequence[bytes], packed: Sequence[bytes], end: bytes) -> AsyncGenerator[bytes, None]:
+    for each in held:
+        yield each
+    for each in packed:
+        yield zlib.decompress(each)
+    yield end
 
 
 async def _offers(listing: Listing, context: RequestContext) -> Offers:
