@@ -1,5 +1,6 @@
 import pytest
 
+from tornado_proxy.config.server import Cors
 from tornado_proxy.web.filters import OPEN, CorsPolicy, is_preflight
 
 ORIGIN = "https://app.test"
@@ -8,12 +9,11 @@ VARY = ("Vary", "Origin")
 
 
 def _request_headers(**headers):
-    values = {name.replace("_", "-").lower(): value for name, value in headers.items()}
-    return lambda name: values.get(name.lower(), "")
+    return {name.replace("_", "-"): value for name, value in headers.items()}
 
 
 def _policy(*origins, methods=(), headers=()):
-    return CorsPolicy.of(origins, methods, headers)
+    return CorsPolicy.of(Cors(allow_origins=origins, allow_methods=methods, allow_headers=headers))
 
 
 @pytest.mark.parametrize(

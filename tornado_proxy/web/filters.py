@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import re
 import zlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Mapping
 from typing import Any, ClassVar
 
 import msgspec
@@ -26,8 +26,6 @@ _USUAL_HEADERS = ("Origin", "Accept", "Content-Type")
 _ASKED = "Access-Control-Request-Method"
 _ASKED_HEADERS = "Access-Control-Request-Headers"
 
-Ask = Callable[[str], str]  # returns the value of a request's header; empty if there is none
-
 
 class CorsPolicy(msgspec.Struct, frozen=True):
     """The origins, methods and headers that are allowed; `None` allows any."""
@@ -40,29 +38,32 @@ class CorsPolicy(msgspec.Struct, frozen=True):
     has_credentials: bool = False
 
     @classmethod
-    def of(cls, origins: tuple[str, ...], methods: tuple[str, ...], headers: tuple[str, ...]) -> CorsPolicy:
+    def of(cls, cors: Cors) -> CorsPolicy:
         """Returns the policy of lists; an empty list allows what is usual, and `*` any origin or header."""
-        allowed = frozenset(each.lower() for each in (*(headers or _USUAL_HEADERS), "Origin"))
+        allowed = frozenset(each.lower() for each in (*(cors.allow_headers or _USUAL_HEADERS), "Origin"))
         return cls(
-            origins=None if not origins or "*" in origins else origins,
-            methods=frozenset(each.upper() for each in methods or _USUAL_METHODS) | {"OPTIONS"},
+            origins=None if not cors.allow_origins or "*" in cors.allow_origins else cors.allow_origins,
+            methods=frozenset(each.upper() for each in cors.allow_methods or _USUAL_METHODS) | {"OPTIONS"},
             headers=None if "*" in allowed else allowed,
+            exposed=", ".join(cors.expose_headers),
+            max_age=cors.max_age,
+            has_credentials=cors.allow_credentials,
         )
 
-    def of_answer(self, method: str, ask: Ask) -> Headers:
+    def of_answer(self, method: str, asked: Mapping[str, str]) -> Headers:
         """Returns the headers of an answer to a request."""
         vary = ("Vary", "Origin")
-        origin = ask("Origin")
+        origin = asked.get("Origin", "")
         if not self.allows(origin, method):
             return (vary,)
         exposed = (("Access-Control-Expose-Headers", self.exposed),) if self.exposed else ()
         return (vary, *self._allowance(origin), *exposed)
 
-    def of_preflight(self, ask: Ask) -> Headers:
+    def of_preflight(self, asked: Mapping[str, str]) -> Headers:
         """Returns the headers of an answer to a preflight; all that it asks for is allowed, or nothing."""
         vary = ("Vary", f"Origin, {_ASKED}, {_ASKED_HEADERS}")
-        origin, method = ask("Origin"), ask(_ASKED).strip().upper()
-        requested = [each.strip() for each in ask(_ASKED_HEADERS).split(",") if each.strip()]
+        origin, method = asked.get("Origin", ""), asked.get(_ASKED, "").strip().upper()
+        requested = [each.strip() for each in asked.get(_ASKED_HEADERS, "").split(",") if each.strip()]
         has_headers = self.headers is None or all(each.lower() in self.headers for each in requested)
         if not self.allows(origin, method) or not has_headers:
             return (vary,)
@@ -85,13 +86,13 @@ class CorsPolicy(msgspec.Struct, frozen=True):
         return (allowed, ("Access-Control-Allow-Credentials", "true")) if self.has_credentials else (allowed,)
 
 
-OPEN = CorsPolicy.of(("*",), ("HEAD", "GET", "POST", "PUT", "PATCH", "DELETE"), ("*",))
+OPEN = CorsPolicy.of(Cors(allow_methods=("HEAD", "GET", "POST", "PUT", "PATCH", "DELETE"), allow_headers=("*",)))
 """The policy that allows everything to every page, without credentials."""
 
 
-def is_preflight(method: str, ask: Ask) -> bool:
+def is_preflight(method: str, asked: Mapping[str, str]) -> bool:
     """Returns whether a browser asks for permission before it sends a request."""
-    return method == "OPTIONS" and bool(ask(_ASKED))
+    return method == "OPTIONS" and bool(asked.get(_ASKED))
 
 
 def _matches(pattern: str, origin: str) -> bool:
@@ -116,13 +117,7 @@ class PolicyHeaders:
 
     def __init__(self, server: Server) -> None:
         cors, cache = server.cors or Cors(), server.cache or CacheHeaders()
-        listed = replace(
-            CorsPolicy.of(cors.allow_origins, cors.allow_methods, cors.allow_headers),
-            exposed=", ".join(cors.expose_headers),
-            max_age=cors.max_age,
-            has_credentials=cors.allow_credentials,
-        )
-        self._cors = None if not cors.enabled else OPEN if cors.allow_all else listed
+        self._cors = None if not cors.enabled else OPEN if cors.allow_all else CorsPolicy.of(cors)
         self._passes_options = cors.options_passthrough
         configured = (
             ("Expires", cache.expires),
@@ -136,13 +131,13 @@ class PolicyHeaders:
 
     def preflight(self, asked: HTTPServerRequest) -> Answer | None:
         """Returns the answer to a preflight, which browsers send without credentials; None for any other request."""
-        if self._cors is None or self._passes_options or not is_preflight(asked.method, _ask(asked)):
+        if self._cors is None or self._passes_options or not is_preflight(asked.method, asked.headers):
             return None
         return Whole(200, (("Content-Length", "0"),))
 
     def lets(self, asked: HTTPServerRequest) -> bool:
         """Whether a page of another origin may make a request."""
-        return self._cors is not None and self._cors.allows(_ask(asked)("Origin"), asked.method)
+        return self._cors is not None and self._cors.allows(asked.headers.get("Origin", ""), asked.method)
 
     def added_to(self, answer: Answer, asked: HTTPServerRequest) -> Answer:
         """Returns the answer with the headers added."""
@@ -150,8 +145,8 @@ class PolicyHeaders:
             return answer
         headers = self._with_cache(answer) if answer.status < 400 or self._cache is _NO_CACHE else answer.headers
         if self._cors is not None:
-            ask, method = _ask(asked), asked.method
-            cors = self._cors.of_preflight(ask) if is_preflight(method, ask) else self._cors.of_answer(method, ask)
+            method, sent = asked.method, asked.headers
+            cors = self._cors.of_preflight(sent) if is_preflight(method, sent) else self._cors.of_answer(method, sent)
             headers = (*headers, *cors)
         return replace(answer, headers=headers)
 
@@ -166,12 +161,6 @@ class PolicyHeaders:
         if "etag" in named or "location" in named:  # a file, or a redirect, which says itself how long it holds
             return (*answer.headers, *(each for each in added if each[0].lower() not in named))
         return with_headers(answer.headers, added)
-
-
-def _ask(asked: HTTPServerRequest) -> Ask:
-    """Returns what looks up the headers of a request."""
-    headers = asked.headers
-    return lambda name: headers.get(name, "")
 
 
 # Each coding with the window that makes zlib write its format.
