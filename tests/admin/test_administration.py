@@ -90,7 +90,6 @@ def _report(outcome, **fields):
 
 
 def test_reloads_are_listed_newest_first(in_force):
-    """Each row has the changes and the new diagnostics of its reload."""
     rows = _reloads(
         in_force,
         _report(ReloadOutcome.REFUSED, news=(Diagnostic("bad-source", "missing `)`"),)),
@@ -124,7 +123,6 @@ def test_the_status_names_the_version_that_runs(in_force, tmp_path, monkeypatch)
 
 
 def test_the_status_has_the_last_probe_of_a_target(in_force):
-    """The probe is in the JSON of its target, or null before the first probe."""
     problem = BucketProblem("no-bucket", "there is no bucket `b`", "create it")
     administration = _administration(in_force, probes={"site": ProbeResult("site", "b", 2.0, 0.1, (), problem)})
     assert asyncio.run(administration.status())["targets"]["site"]["probe"]["problem"]["code"] == "no-bucket"
@@ -151,7 +149,6 @@ def test_a_purge_is_for_targets_with_a_cache(tmp_path, target, expected):
 
 
 def test_errors_of_a_reload_are_first_and_limited(in_force):
-    """The page has five diagnostics, errors first, and the number of the others."""
     warning = Diagnostic("w", "a warning", severity=Severity.WARNING)
     mistakes = tuple(Diagnostic("e", f"mistake {number}") for number in range(7))
     row = _reloads(in_force, _report(ReloadOutcome.REFUSED, news=(warning, *mistakes)))[0]
@@ -160,7 +157,6 @@ def test_errors_of_a_reload_are_first_and_limited(in_force):
 
 
 def test_the_number_of_listed_reloads_is_limited(in_force):
-    """The page has the last twenty reloads."""
     assert len(_reloads(in_force, *[_report(ReloadOutcome.LOADED)] * 100)) == 20
 
 
@@ -172,7 +168,6 @@ def test_a_target_has_statistics_of_its_requests(in_force):
 
 
 def test_rewrites_have_hits(in_force):
-    """Used and unused rewrites have their hits, and places relative to the configuration."""
     page = _overview(in_force, Activity(hits=Counter({("site", "^/z", "/y"): 4})))
     (used,), (unused,) = page.used[0], page.unused[0]
     assert (used.target, used.number, used.name, used.hits, used.place) == ("site", 2, None, 4, "rules/site.rules:3:1")
@@ -188,7 +183,6 @@ def test_equal_rewrites_have_separate_hits(tmp_path):
 
 
 def test_rewrites_have_what_they_do(tmp_path):
-    """The JSON says which rules redirect, with their statuses, and which addresses are gone."""
     rules = 'rewrite `^/a` -> "/x"\nredirect if missing 301 `^/b` -> "/x"\nredirect `^/c` -> "/x"\ngone `^/d`'
     administration = _administration(compile_snapshot(Files.create(tmp_path, site=rules).read()), Activity())
     rows = asyncio.run(administration.rewrites())["rewrites"]
@@ -196,7 +190,6 @@ def test_rewrites_have_what_they_do(tmp_path):
 
 
 def test_the_most_used_rewrites_are_listed(tmp_path):
-    """The page has 50 used and 50 unused rewrites, and the numbers of all."""
     snapshot = Files.create(tmp_path, site="\n".join(f"rewrite `^/{number}$` -> `/x`" for number in range(200))).read()
     in_force = compile_snapshot(snapshot)
     page = _overview(in_force, Activity(hits=Counter({("site", f"^/{number}$", "/x"): number for number in range(80)})))
@@ -357,7 +350,6 @@ def test_explanations_run_one_at_a_time(in_force, monkeypatch):
 
 
 def test_a_failing_explanation_is_an_error_on_the_page(in_force, caplog, monkeypatch):
-    """The page names the exception, and the log has the traceback."""
 
     def explain(_mounts, _fields, _public_path):
         raise RuntimeError("no idea")

@@ -24,14 +24,12 @@ COMMANDS = ("/-/reload", "/-/purge", "/-/log-level")
     ("path", "ready", "status"), [("/-/healthy", False, 200), ("/-/ready", True, 200), ("/-/ready", False, 503)]
 )
 async def test_health_and_readiness_are_reported(path, ready, status):
-    """A process that runs is healthy; it is ready while requests are served."""
     async with listener(FakeAdministration(ready=ready)) as ask:
         assert (await ask("GET", path)).code == status
 
 
 @pytest.mark.parametrize(("in_force", "status", "outcome"), [(True, 200, "loaded"), (False, 422, "refused")])
 async def test_a_reload_answers_with_its_report(in_force, status, outcome):
-    """The report is a 200 if the files on disk are in force, and a 422 if they were refused."""
     async with listener(FakeAdministration(in_force=in_force)) as ask:
         answer = await ask("POST", "/-/reload")
     assert (answer.code, json.loads(answer.body)) == (status, {"outcome": outcome})
@@ -47,7 +45,6 @@ async def test_a_reload_answers_with_its_report(in_force, status, outcome):
     ],
 )
 async def test_a_purge_reports_its_number(query, purge):
-    """A purge is for all objects, a target or a prefix; the answer has the number of dropped objects."""
     administration = FakeAdministration()
     async with listener(administration) as ask:
         answer = await ask("POST", f"/-/purge{query}")
@@ -195,7 +192,6 @@ async def test_s3_proxys_paths_exist():
 
 
 async def test_the_status_page_has_a_strict_policy():
-    """The page is not cached, and its policy allows no inline script or style."""
     async with listener(FakeAdministration()) as ask:
         answer = await ask("GET", "/-/")
     policy = answer.headers["Content-Security-Policy"]

@@ -46,7 +46,6 @@ def tried(files):
 
 
 def test_requests_that_change_are_counted_and_shown(tried):
-    """Each has its keys, the number of times it was made, and how both rewrites came to them."""
     edited = RULES.replace('-> "/old/$page"', '-> "/new/$page"')
     result = tried(edited, "/press/a", "/press/b", "/press/a", "/other")
     assert (result.requests, result.kinds, result.hidden) == (4, {"key": 3, "same": 1}, 0)
@@ -228,7 +227,6 @@ def _steps(statements, path, *, fields=None, **target):
 
 
 def test_a_request_is_followed_to_its_key():
-    """The steps name the address, the target, the access, the rewrite with its texts, and the key."""
     assert _steps(PRESS, "/press/spring.html") == {
         "URL": ("GET /press/spring.html\n", ""),
         "target": ("site\nmounted at /\n", ""),

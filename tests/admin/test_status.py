@@ -117,7 +117,6 @@ def _render(pages, **fields) -> str:
 
 
 def test_the_page_equals_its_golden_file(pages):
-    """A page with all its parts equals the golden file, except for digests in names of files."""
     explanation = Explanation(
         "GET /<a>\n", (("rewrites", [("·", "#1", "^/b"), ("", "1 more, not tried")]), ("plan", []))
     )
@@ -154,7 +153,6 @@ def test_nothing_is_inline_or_from_another_origin(pages):
 
 
 def test_every_id_is_unique(pages):
-    """Every id is unique, and every label refers to an existing one."""
     tags = _Tags()
     tags.feed(_render(pages, state=STATE | {"lastFailedAttempt": FAILED}))
     ids = [values["id"] for _, values in tags.found if "id" in values]
@@ -197,7 +195,6 @@ def test_what_is_known_is_shown(pages, fields, shown):
 
 
 def test_omitted_rewrites_are_counted(pages):
-    """The page has the number of omitted rewrites, and stays small."""
     row = RewriteRow("site", 1, None, "rewrite", "^/a/", "/x", "site.rules:1:1", 0)
     page = _render(pages, unused=((row,) * 50, 10000))
     assert "and 9,950 more" in page

@@ -32,7 +32,6 @@ def test_a_trusted_proxy_names_the_user():
 
 
 def test_headers_of_an_untrusted_peer_are_refused():
-    """Headers that any client could send sign nobody in."""
     answer = _authenticate_with_headers(("X-User", "ann"), ("X-Email", "ann@example.org"), trusted=False)
     assert answer == Refuse(401, "`192.0.2.1` is not one of `server.trustedProxies`")
 

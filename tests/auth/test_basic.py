@@ -177,7 +177,6 @@ async def test_a_hash_is_computed_in_a_thread():
 
 
 async def test_a_success_is_remembered_for_a_minute():
-    """The same user, password and hash are checked once a minute."""
     slow, clock = SlowHash(), Clock()
     async with _verifying(clock=clock) as verifier:
         counts = []
@@ -189,7 +188,6 @@ async def test_a_success_is_remembered_for_a_minute():
 
 
 async def test_a_failure_is_never_remembered():
-    """A wrong password is hashed again each time."""
     slow = SlowHash()
     async with _verifying() as verifier:
         for _ in range(3):
@@ -217,7 +215,6 @@ async def test_a_remembered_success_counts_for_the_same_claim_only(claim, text, 
 
 
 async def test_the_number_of_remembered_successes_is_limited():
-    """The oldest remembered success is forgotten first."""
     slow = SlowHash()
     async with _verifying(VerifierLimits(remembered=2)) as verifier:
         for name in ("ann", "ben", "cat", "cat", "ben", "ann"):

@@ -42,7 +42,6 @@ SEALED = SEALER.seal({"admin": False}, NOW + 10)
 
 @given(st.integers(0, len(SEALED) - 2), st.sampled_from("ABCabc012_-"))
 def test_a_changed_value_is_ignored(index, character):
-    """A sealed value with one changed character gives None."""
     assume(character != SEALED[index])
     assert SEALER.unseal(SEALED[:index] + character + SEALED[index + 1 :], NOW) is None
 
@@ -62,13 +61,11 @@ def test_a_text_is_split_into_chunks(length):
 
 
 def test_a_text_that_needs_more_than_five_cookies_is_refused():
-    """A text that needs more than five cookies raises CookieTooLarge, because every request would send it."""
     with pytest.raises(CookieTooLarge):
         JAR.write("x" * (5 * 3800 + 1), 60, {})
 
 
 def test_chunks_of_a_longer_text_are_removed():
-    """Writing a shorter text removes the further cookies of the longer one."""
     old_cookies = _cookies_sent_back(JAR.write("x" * 8000, 60, {}))
     lines = JAR.write("y", 60, old_cookies)
     assert [line.split(";")[0] for line in lines] == ["oidc=y", "oidc.1=", "oidc.2="]

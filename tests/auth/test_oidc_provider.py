@@ -65,7 +65,6 @@ def _provider(*answers, settings=PUBLIC, discovery=DISCOVERY_ANSWERS):
 
 
 async def test_discovery_reads_the_metadata_below_the_issuer():
-    """A provider reads the metadata and the keys of its issuer, and omits unsafe algorithms."""
     provider, requests = _provider()
     assert replace(await provider.metadata(), keys=METADATA.keys) == METADATA
     assert requests == [
@@ -190,14 +189,12 @@ async def test_a_refresh_token_is_kept_unless_it_is_replaced(fields, refresh_tok
     ],
 )
 async def test_an_answer_without_tokens_is_an_error(answer, error_class):
-    """An invalid grant raises GrantRefused, any other answer without tokens ProviderError."""
     provider, _ = _provider(answer)
     with pytest.raises(error_class):
         await provider.redeem("code", "verifier", "https://here.example/")
 
 
 def test_secrets_are_never_shown():
-    """The `repr` of tokens and requests contains no secret."""
     printed = repr(
         (Tokens("t0ken", "r3fresh"), Fetch(GuardedUrl("http://s3cret@u/?s3cret"), {"A": "s3cret"}, "s3cret"))
     )
@@ -306,7 +303,6 @@ async def test_those_who_wait_for_an_issuer_wait_once():
 
 
 async def test_an_unreachable_issuer_is_an_error_until_it_answers():
-    """The failure to reach the issuer is remembered for ten seconds."""
     issuer = _Issuer()
     issuer.down = True
     for _ in range(2):
@@ -388,7 +384,6 @@ def test_a_token_of_the_issuer_for_this_client_is_accepted(token):
     ],
 )
 def test_any_other_token_is_refused(token, message):
-    """A token with a wrong issuer, audience, authorized party, time or signature raises TokenError."""
     with pytest.raises(TokenError, match=message):
         _verify(token)
 
@@ -434,6 +429,5 @@ def test_claims_become_a_user():
 
 @pytest.mark.parametrize("name", ["", "a/b", "..", ".", "a\nb", 7])
 def test_a_name_that_is_not_one_segment_is_refused(name):
-    """A user's name that can't be a segment of a key raises TokenError."""
     with pytest.raises(TokenError):
         user_of({"preferred_username": name}, "groups")

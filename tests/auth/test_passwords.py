@@ -37,7 +37,6 @@ def test_only_the_right_password_matches(text):
 
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
 def test_a_password_is_never_shown(text):
-    """The `repr` of a password contains neither the text nor the hash."""
     assert text not in repr(read_password(text))
 
 

@@ -106,7 +106,6 @@ def test_the_certificate_of_the_listener_is_verified_with_ca(command, certificat
     ],
 )
 def test_unusable_certificate_files_are_a_failure(command, certificate_folder, monkeypatch, words, message):
-    """The message names the file, the status is 2, and no request is sent."""
     monkeypatch.chdir(certificate_folder)
     result = command("reload", "--admin", "https://127.0.0.1:1", *words)
     assert (result.status, result.err) == (2, f"tornado-proxy reload: {message}\n")
@@ -159,7 +158,6 @@ def rule_file(service_folder, listener_url):
 
 
 def test_valid_rules_are_in_force_after_a_reload(command, listener_url, rule_file):
-    """The status is 0, and the generation is printed."""
     rule_file.write_text(RULES.format("second"))
     result = command("reload", "--admin", listener_url)
     assert (result.status, result.err) == (0, "")
@@ -167,7 +165,6 @@ def test_valid_rules_are_in_force_after_a_reload(command, listener_url, rule_fil
 
 
 def test_changes_are_printed(command):
-    """Each change is printed on a line, and each section that needs a restart as a warning."""
     report = {
         "outcome": "loaded",
         "generation": 4,
@@ -196,7 +193,6 @@ def test_warnings_of_an_earlier_reload_are_printed_again(command, listener_url, 
 
 
 def test_a_reload_of_invalid_rules_fails(command, listener_url, rule_file):
-    """The diagnostics are printed, the status is 1, and the generation stays in force."""
     rule_file.write_text("target site { rewrite `^/(` }")
     result = command("reload", "--admin", listener_url)
     assert (result.status, result.out) == (1, "")
@@ -205,7 +201,6 @@ def test_a_reload_of_invalid_rules_fails(command, listener_url, rule_file):
 
 
 def test_a_quiet_reload_prints_only_failures(command, listener_url, rule_file):
-    """With `--quiet` a reload that succeeds prints nothing, and one that fails prints diagnostics."""
     rule_file.write_text(RULES.format("third"))
     result = command("reload", "--quiet", "--admin", listener_url)
     assert (result.status, result.out, result.err) == (0, "", "")
@@ -231,14 +226,12 @@ def test_an_automatic_port_needs_the_option_admin(command, listener_url, rule_fi
 
 
 def test_a_stopped_service_is_a_failure(command, closed_port):
-    """The status is 2, and the message gives the reason."""
     result = command("reload", "--admin", f"127.0.0.1:{closed_port}")
     expected = f"tornado-proxy reload: http://127.0.0.1:{closed_port} cannot be reached: Connection refused\n"
     assert (result.status, result.err) == (2, expected)
 
 
 def test_a_service_that_does_not_answer_is_a_failure(command):
-    """The status is 2 after the time-out."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         result = command("reload", "--timeout", "0.2", "--admin", f"127.0.0.1:{server.getsockname()[1]}")
     assert result.status == 2
@@ -253,7 +246,6 @@ def _serve_response(status: int, body: str, kind: str = "text/plain"):
 
 
 def test_the_response_of_another_server_is_shown_shortened(command):
-    """Its control characters are replaced, and the status is 2."""
     with _serve_response(403, "no\x1b[31m" + "x" * 1000) as address:
         result = command("reload", "--admin", address)
     assert result.status == 2

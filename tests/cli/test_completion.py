@@ -52,7 +52,6 @@ def _complete(tmp_path, monkeypatch):
 
 
 def test_commands_are_completed(complete):
-    """All commands are offered for an empty word, and the options of the bare command for `--`."""
     assert complete("") == list(COMMANDS)
     assert complete("ex") == ["explain"]
     assert complete("--v") == ["--version"]
@@ -64,7 +63,6 @@ def test_options_of_a_command_are_completed(complete):
 
 
 def test_values_of_an_option_with_choices_are_completed(complete):
-    """The choices of an option are offered after `=` and after a space."""
     assert complete("diff", "--format", "") == ["text", "json", "markdown"]
     assert complete("diff", "--format", "=", "m") == ["markdown"]
     assert complete("diff", "--format", "=") == ["text", "json", "markdown"]
@@ -72,7 +70,6 @@ def test_values_of_an_option_with_choices_are_completed(complete):
 
 
 def test_files_are_completed_where_an_option_or_argument_takes_a_file(complete):
-    """A file whose name contains a space is offered as one word."""
     assert sorted(complete("explain", "--config", "r")) == ["read me.txt", "rules"]
     assert complete("explain", "--config", "=", "ru") == ["rules"]
     assert complete("lint", "--fix", "ru") == ["rules"]

@@ -41,7 +41,6 @@ def test_json_and_yaml_show_the_same_values(command, configuration):
 
 @pytest.mark.parametrize("words", [["config", "show"], ["probe"], ["reload"]], ids=" ".join)
 def test_a_command_needs_a_valid_configuration(command, words):
-    """The diagnostics of an invalid one are printed, with status 1; a missing one is a failure."""
     Path("proxy.yaml").write_text("nonsense: 1\n")
     invalid, missing = (command(*words, "--config", name) for name in ("proxy.yaml", "nowhere.yaml"))
     assert (invalid.status, invalid.out, missing.status) == (1, "", 2)
@@ -101,7 +100,6 @@ def test_secrets_and_certificates_may_be_elsewhere(s3_proxy_folder, tmp_path):
 
 
 def test_keys_are_read_as_documented_on_request(s3_proxy_folder, tmp_path):
-    """With `--keys-as documented` a rule converts without a difference."""
     (s3_proxy_folder / "b.yaml").write_text("targets: {site: {keyRewriteList: [{source: ^/a$, target: /b}]}}\n")
     assert _convert(s3_proxy_folder, "--out", tmp_path / "out") == ExitStatus.FINDINGS
     assert (
@@ -193,7 +191,6 @@ def closed_url(closed_port):
 
 
 def test_a_usable_bucket_is_reported(command, configure):
-    """One line has the permissions that were found, and the status is 0."""
     with scripted_s3(EMPTY, MISSING, EMPTY) as s3:
         configure(s3.url)
         result = command("probe", "--config", "proxy.yaml")
@@ -202,7 +199,6 @@ def test_a_usable_bucket_is_reported(command, configure):
 
 
 def test_an_unusable_bucket_is_reported_with_help(command, configure):
-    """The output has the reason and the help, but no secret key, and the status is 1."""
     with scripted_s3(error_reply(403, "AccessDenied")) as s3:
         configure(s3.url)
         result = command("probe", "--config", "proxy.yaml")
@@ -213,7 +209,6 @@ def test_an_unusable_bucket_is_reported_with_help(command, configure):
 
 
 def test_the_json_report_obeys_its_schema(command, configure, closed_url):
-    """The report has a code for each problem and obeys `docs/schemas/probe.json`."""
     configure(closed_url)
     result = command("probe", "--config", "proxy.yaml", "--format", "json")
     report = json.loads(result.out)
@@ -222,7 +217,6 @@ def test_the_json_report_obeys_its_schema(command, configure, closed_url):
 
 
 def test_a_probe_without_an_answer_ends_after_the_timeout(command, configure):
-    """A probe of an S3 that accepts connections and never answers ends after the time-out."""
     with socket.create_server(("127.0.0.1", 0)) as frozen:
         configure(f"http://127.0.0.1:{frozen.getsockname()[1]}")
         result = command("probe", "--config", "proxy.yaml", "--timeout", "0.3")

@@ -7,7 +7,6 @@ from tornado_proxy.config.server import Listener
 
 
 def test_the_samples_include_difficult_listings():
-    """There are several pages of nightly builds, and names that need escaping."""
     keys = [sample.key for sample in sample_objects()]
     assert len([key for key in keys if key.startswith("releases/nightly/")]) > 200
     assert {"releases/odd names/100% sure.txt", "releases/odd names/a+b.txt"} <= set(keys)
@@ -21,7 +20,6 @@ def test_releases_are_cached_longer_than_pages():
 
 
 def test_samples_have_content_types():
-    """Pages, style sheets and pictures have the content types that browsers need."""
     types = {sample.key: sample.content_type for sample in sample_objects()}
     assert types["site/index.html"] == "text/html; charset=utf-8"
     assert types["site/assets/site.css"] == "text/css; charset=utf-8"

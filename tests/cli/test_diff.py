@@ -44,7 +44,6 @@ def test_a_target_that_is_missing_on_one_side_has_no_rules_there(command, diff_c
     ],
 )
 def test_an_unusable_command_line_of_diff_is_a_failure(command, diff_command, words, message):
-    """Usage errors and missing files have status 2."""
     result = command(*diff_command, *words)
     assert (result.status, result.out) == (2, "")
     assert message in result.err
@@ -82,7 +81,6 @@ def two_configurations(command, monkeypatch):
 
 
 def test_an_option_that_changes_no_request_has_status_0(command, two_configurations):
-    """The option is shown."""
     Path("new.yaml").write_text(f"log: {{level: debug}}\n{CONFIGURATION}")
     result = command(*two_configurations)
     assert result.status == 0
@@ -242,7 +240,6 @@ def test_an_s3_that_cannot_be_reached_is_asked_once(command, two_configurations,
 
 
 def test_a_probe_needs_the_credentials_of_the_buckets(command, two_configurations):
-    """Those that are missing are named."""
     result = command(*two_configurations, "--probe")
     assert (result.status, result.out) == (2, "")
     reason = "the environment variable `NOWHERE` is not set"

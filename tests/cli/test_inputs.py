@@ -73,7 +73,6 @@ def test_an_empty_path_is_a_usage_error(command, tmp_path, monkeypatch, capsys):
     ],
 )
 def test_a_number_outside_its_bounds_is_a_usage_error(kind, bounds, text, expected):
-    """The message names the bounds, and a number within them is returned."""
     try:
         result = number(kind, *bounds)(text)
     except argparse.ArgumentTypeError as error:

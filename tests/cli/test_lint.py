@@ -119,7 +119,6 @@ def test_mistakes_of_a_configuration_are_always_reported(command):
 
 
 def test_every_check_can_be_explained(command):
-    """`--explain all` prints the pages of all checks, each under its name."""
     text = command("lint", "--explain", "all").out
     assert all(f"{check.name} ({check.category.value}, {check.severity.value})\n" in text for check in CHECKS)
 
@@ -167,7 +166,6 @@ def test_rule_files_beside_a_configuration_replace_its_own(command):
 
 
 def test_a_second_configuration_is_a_failure(command):
-    """Only one configuration can be given, as an option or among the paths."""
     _write("proxy.yaml", CONFIGURATION)
     result = command("lint", "proxy.yaml", "--config", "proxy.yaml")
     expected = (2, "tornado-proxy lint: several configurations: `proxy.yaml`, `proxy.yaml`: give one\n")

@@ -21,7 +21,6 @@ GALLERY = Path(__file__).parents[2] / "rules"
 
 
 def test_the_bare_command_lists_all_subcommands(capsys):
-    """The bare command prints its help, and its status is 0."""
     assert main([]) == ExitStatus.CLEAN
     printed = capsys.readouterr().out
     assert [name for name in COMMANDS if name not in printed] == []
@@ -95,7 +94,6 @@ CLOSED = "standard output is closed"
 
 @pytest.mark.parametrize("words", COMMANDS_WITH_OUTPUT)
 def test_a_command_whose_standard_output_is_closed_fails(words):
-    """The command prints one line with the reason, and its status is 2."""
     result = _run_in_shell(f"{words} >&-")
     assert result.returncode == ExitStatus.FAILED
     assert result.stderr.splitlines() == [f"tornado-proxy{f' {words}' if words in COMMANDS else ''}: {CLOSED}"]
@@ -112,7 +110,6 @@ def test_a_full_disk_is_reported_on_one_line(words):
 
 @pytest.mark.parametrize("words", ["lint -", "fmt -", "explain --requests - --rules site.rules", "lsp"])
 def test_a_command_that_reads_closed_standard_input_fails(words, tmp_path):
-    """The command prints one line with the reason, and its status is 2."""
     (tmp_path / "site.rules").write_text("target site {}\n", encoding="utf-8")
     result = _run_in_shell(f"{words} <&-".replace("site.rules", str(tmp_path / "site.rules")))
     assert result.returncode == ExitStatus.FAILED

@@ -87,7 +87,6 @@ def _print_diff(monkeypatch, capsys, *lines, force_color):
 
 
 def test_removed_lines_are_red_and_added_lines_green(monkeypatch, capsys):
-    """Headings are bold, positions are cyan, and other lines have no colour."""
     lines = ["--- a", "+++ b", "@@ -1 +1 @@", "-old", "  + new", " same"]
     assert _print_diff(monkeypatch, capsys, *lines, force_color="1") == [
         "\x1b[1m--- a\x1b[0m",

@@ -135,7 +135,6 @@ def test_a_location_begins_with_the_public_path(explain, files):
     ],
 )  # fmt: skip
 def test_templates_read_the_request_of_the_options(explain, files, words, lines):
-    """Templates read users, headers, hosts and queries from the options, as they would from a request."""
     (files / "rules" / "site.rules").write_text(TEMPLATES)
     status, printed, errors = explain(*words, *SITE)
     assert (status, errors) == (0, "")
@@ -143,7 +142,6 @@ def test_templates_read_the_request_of_the_options(explain, files, words, lines)
 
 
 def test_rules_of_several_places_are_joined(explain, files):
-    """`--rules` may be repeated, and the rewrites of a target are joined in that order."""
     (files / "more.rules").write_text('target site { rewrite `.` -> "/first" }')
     assert "object key  first\n" in explain("/x", "--rules", "more.rules", *SITE)[1]
     assert "object key  first\n" not in explain("/press/a.html", *SITE, "--rules", "more.rules")[1]
@@ -167,7 +165,6 @@ def test_the_option_rules_replaces_the_rules_of_the_configuration(explain, files
     ],
 )
 def test_an_invalid_file_is_a_finding(explain, files, name, text, words, expected):
-    """A mistake in a rule file or the configuration is reported with its position, and the status is 1."""
     (files / name).write_bytes(text if isinstance(text, bytes) else text.encode())
     status, printed, errors = explain("/x", *words)
     assert (status, printed) == (1, "")
@@ -175,7 +172,6 @@ def test_an_invalid_file_is_a_finding(explain, files, name, text, words, expecte
 
 
 def test_the_only_target_need_not_be_named(explain, files):
-    """If the rules have a single target, the request is explained for that target."""
     (files / "one.rules").write_text('target site { rewrite one `^/a$` -> "/b" }')
     status, printed, _ = explain("/a", "--rules", "one.rules")
     assert (status, "one" in printed) == (0, True)
@@ -201,7 +197,6 @@ def test_the_only_target_need_not_be_named(explain, files):
     ],
 )
 def test_an_unusable_command_line_of_explain_is_a_failure(explain, words, expected):
-    """Usage errors, missing files and unknown targets have status 2 and a reason on standard error."""
     status, printed, errors = explain(*words)
     assert (status, printed) == (2, "")
     assert expected in errors

@@ -51,7 +51,6 @@ def _message(place):
 
 
 def test_a_path_is_read_from_the_working_tree(repository):
-    """Uncommitted changes of a directory and of a file are read."""
     assert _contents_by_name("rules")["rules/site.rules"] == b"# edited\n"
     assert _contents_by_name("rules/site.rules") == {"rules/site.rules": b"# edited\n"}
 
@@ -95,7 +94,6 @@ def test_an_empty_path_in_a_revision_is_its_root(without_stray_link):
     ],
 )
 def test_an_unreadable_place_has_a_diagnostic(repository, place, message):
-    """The single diagnostic has Git's message."""
     assert message in _message(place)
 
 
@@ -113,7 +111,6 @@ def test_without_git_a_revision_cannot_be_read(repository, monkeypatch):
     ("place", "help"), [("main", "name a place in the revision, such as `main:rules/`"), ("other", None), ("-x", None)]
 )
 def test_a_revision_without_a_path_is_a_mistake(repository, place, help):
-    """The help shows how a place in a revision is written."""
     (diagnostic,) = read_rules(place).diagnostics
     assert (diagnostic.message, diagnostic.help) == (f"`{place}` does not exist", help)
 

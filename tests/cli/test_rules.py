@@ -50,7 +50,6 @@ def test_formatting_keeps_mode_and_link(command, untidy):
 
 
 def test_line_ends_and_byte_order_mark_are_normalized(command, untidy):
-    """CR LF becomes LF, and a byte order mark is removed."""
     untidy.write_bytes(codecs.BOM_UTF8 + TIDY.replace("\n", "\r\n").encode())
     assert command("fmt", "--check").status == 1
     assert command("fmt").status == 0
@@ -136,7 +135,6 @@ def test_the_server_ends_with_standard_input():
 
 
 def test_the_language_server_imports_no_server():
-    """The language server imports neither Tornado nor boto3, nor other libraries of the service."""
     unwanted = ("tornado", "boto3", "botocore", "watchdog")
     script = f"import atexit, sys; atexit.register(lambda: print([m for m in {unwanted!r} if m in sys.modules]))"
     assert _run_lsp(script=script).stdout == "[]\n"

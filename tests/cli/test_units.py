@@ -109,7 +109,6 @@ def test_without_systemd_the_option_is_a_failure(command, monkeypatch, tmp_path)
 
 
 def test_another_address_is_a_warning(command, systemd):
-    """A socket unit that listens elsewhere than the configuration says is reported."""
     systemd(listen="[::]:8080 (Stream)")
     result = _check(command)
     assert result.status == 0

@@ -53,7 +53,6 @@ def test_a_signature_is_valid_for_whole_seconds(value, messages):
 
 
 def test_properties_of_uploads_are_read():
-    """A PUT has metadata by name, the headers of `systemMetadata`, a storage class and a canned ACL."""
     config = "{metadata: {Team: '{{ .Key }}'}, systemMetadata: {cacheControl: no-cache}, storageClass: GLACIER, cannedACL: private, rawUploads: true}"
     put = target(f"actions: {{PUT: {{enabled: true, config: {config}}}}}").actions.put
     assert (put.metadata, put.storage_class, put.canned_acl) == ((("Team", "{{ .Key }}"),), "GLACIER", "private")
@@ -61,7 +60,6 @@ def test_properties_of_uploads_are_read():
 
 
 def test_allowed_types_are_media_types():
-    """The list has types and wildcards without parameters, and can't be empty."""
     put = target("actions: {PUT: {enabled: true, config: {allowedTypes: [Image/*, application/pdf]}}}").actions.put
     assert put.allowed_types == ("image/*", "application/pdf")
     for types in ("[image]", "['*/*']", "['text/plain; charset=utf-8']", "[]"):

@@ -32,7 +32,6 @@ def _texts(spans):
 
 
 def test_the_name_of_a_section_has_a_place(targets):
-    """The place of a target's name includes its quotes."""
     assert _texts(target.place.name for target in targets) == ["'b'", "a", "c"]
 
 

@@ -99,7 +99,6 @@ def test_a_duplicate_key_has_a_note_at_the_first():
 
 
 def test_a_syntax_error_ends_the_composing():
-    """A syntax error is the only fault, at the place where the parser stopped, and no document is left."""
     composed = compose("a: 1\nb: [c\n")
     assert not composed.whole
     assert composed.documents == ()
@@ -110,14 +109,12 @@ def test_a_syntax_error_ends_the_composing():
 
 @pytest.mark.parametrize("text", ["[" * 100_000, "{a: " * 100_000, "- " * 100_000, "? " * 100_000])
 def test_deep_nesting_is_refused(text):
-    """A text of brackets only is refused, without a stack overflow."""
     composed = compose(text)
     assert not composed.whole
     assert f"deeper than {DEEPEST_DOCUMENT} levels" in composed.faults[0].message
 
 
 def test_the_number_of_values_by_aliases_is_limited():
-    """A few lines of aliases that mean billions of values are refused."""
     lines = ["a0: &a0 [1,1,1,1,1,1,1,1,1,1]"]
     lines += [f"a{n}: &a{n} [{','.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 12)]
     composed = compose("\n".join(lines))

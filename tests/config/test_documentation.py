@@ -153,7 +153,6 @@ def test_docs_are_written_anew():
 
 @pytest.mark.parametrize(("heading", "table"), tables().items())
 def test_every_option_is_in_the_docs(heading, table):
-    """Each option has a row with its type, default and meaning under the heading of its section."""
     (section,) = re.findall(rf"^### {re.escape(heading)}$(.*?)(?=^##|\Z)", TEXT, re.DOTALL | re.MULTILINE)
     assert table in section
 
@@ -166,7 +165,6 @@ def test_docs_have_no_other_option():
 
 @pytest.mark.parametrize("text", VALID_EXAMPLES)
 def test_a_valid_example_has_no_diagnostic(text):
-    """An example without a message below it is a configuration without diagnostics."""
     complete = text if "targets:" in text else text + MINIMAL
     loaded = compile_configuration(SourceFile("config.yaml", complete), Path(), unresolved)
     assert [diagnostic.message for diagnostic in loaded.diagnostics] == []
@@ -175,7 +173,6 @@ def test_a_valid_example_has_no_diagnostic(text):
 
 @pytest.mark.parametrize(("text", "expected"), INVALID_EXAMPLES)
 def test_an_invalid_example_is_reported_as_shown(text, expected):
-    """The text below an example with mistakes is the report about it."""
     assert report(text) == expected.rstrip("\n")
 
 

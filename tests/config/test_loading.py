@@ -95,7 +95,6 @@ CASES = sorted((Path(__file__).parent / "cases").glob("*.case"))
 
 @pytest.mark.parametrize("case", CASES, ids=lambda path: path.stem)
 def test_a_case_is_reported_as_expected(case):
-    """A case has a configuration above the line, and the report about it below."""
     text, expected = case.read_text(encoding="utf-8").split("----------\n")
     assert report(text) == expected.rstrip("\n")
 

@@ -34,7 +34,6 @@ def test_listeners_are_read():
 
 
 def test_limits_are_read():
-    """Sizes and durations may have units."""
     text = (
         "limits: {maxHeaderSize: 32KiB, maxFormFieldSize: 1MiB, idleTimeout: 1m, bodyTimeout: 5, sendTimeout: 1.5s}\n"
     )
@@ -93,7 +92,6 @@ def test_a_target_needs_only_its_bucket():
     ],
 )
 def test_a_mount_is_read(text, mount):
-    """A mount has a host in lower case, and paths that begin and end with a slash."""
     assert target(text).mount == mount
 
 
@@ -109,7 +107,6 @@ def test_a_bucket_is_read():
 
 
 def test_headers_of_calls_are_read():
-    """Headers are given for each kind of call, with names in any case."""
     added = _bucket("requestConfig: {listHeaders: {X-A: b}, getHeaders: {x-c: d}}").request_config
     assert (added.list_headers, added.get_headers, added.put_headers) == ((("x-a", "b"),), (("x-c", "d"),), ())
 

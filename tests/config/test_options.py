@@ -25,7 +25,6 @@ from tornado_proxy.config.values import Bounds
     ],
 )
 def test_all_options_are_found_at_every_depth(dotted):
-    """Options are found inside mappings by name, lists and optional sections."""
     assert dotted in [option.dotted for option in all_options(Settings)]
 
 
@@ -54,7 +53,6 @@ class _Door(SettingsSection, frozen=True):
 
 
 def test_options_are_the_fields_of_a_section():
-    """An option has the name of its field in camelCase, or a name of its own."""
     assert [opt.name for opt in options_of(_Door)] == ["hasLock", "width", "wood", "nails", "locks"]
     assert [opt.attribute for opt in options_of(_Door)][1] == "max_width"
 
@@ -73,7 +71,6 @@ def test_the_type_of_an_option_is_recognised():
 
 
 def test_a_group_is_part_of_the_path():
-    """The path of an option contains its group, and the group is listed once."""
     dotted = [path.dotted for path in all_options(_Door)]
     assert dotted == [
         "hasLock", "width", "frame", "frame.wood", "frame.nails", "locks", "locks.*.key", "locks.*.key.env",

@@ -8,7 +8,6 @@ TARGETS = "targets: {site: {bucket: {name: my-bucket}}}\n"
 
 
 def test_pages_for_all_targets_are_read():
-    """A page has a file, headers and a status, which are all optional."""
     templates = settings(
         TARGETS + "templates:\n  helpers: [h.tpl]\n  notFoundError: {path: a.tpl, headers: {X-A: b}, status: '410'}\n"
     ).templates
@@ -18,7 +17,6 @@ def test_pages_for_all_targets_are_read():
 
 
 def test_pages_of_a_target_may_be_in_its_bucket():
-    """Each page and each helper is a file on disk or in the bucket."""
     templates = target("templates: {helpers: [{path: h, inBucket: true}], put: {path: p, inBucket: true}}").templates
     assert (templates.helpers[0].in_bucket, templates.put.in_bucket, templates.put.path) == (True, True, "p")
     templates = target("templates: {helpers: [{path: h}], put: {path: p}}").templates
@@ -42,7 +40,6 @@ def test_an_invalid_page_is_reported(page, code, message):
 
 
 def test_options_of_listings_are_read():
-    """By default, directories come first and no name is hidden."""
     assert target("").listing == ListingOptions()
     listing = target("listing: {directoriesFirst: false, hidden: ['.*', '*.tmp']}").listing
     assert (listing.directories_first, listing.hidden) == (False, (".*", "*.tmp"))
@@ -62,7 +59,6 @@ def test_readmes_and_archives_are_off_by_default():
 
 
 def test_the_theme_of_a_target_is_read():
-    """A theme has a title, and a logo and a stylesheet in files or at URLs."""
     assert target("").pages is None
     theme = target("pages: {title: Files, logo: a/b.svg, css: 'https://css.example/a.css?b', templates: brand}").pages
     assert theme == ThemeOptions("Files", "a/b.svg", "https://css.example/a.css?b", "brand")

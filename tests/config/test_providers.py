@@ -13,7 +13,6 @@ OIDC = "authProviders: {oidc: {id: {issuerUrl: https://id.example, clientID: me,
 
 
 def test_the_paths_of_a_provider_have_its_name():
-    """The paths of login, callback and logout contain the provider's name, unless they are configured."""
     default = OidcProvider("id", GuardedUrl("https://id.example"), "me")
     assert default.pages == {"login": "/auth/id", "callback": "/auth/id/callback", "logout": "/auth/id/logout"}
     configured = OidcProvider(
@@ -37,7 +36,6 @@ def _resource(options):
 
 
 def test_a_policy_server_for_users_with_passwords_is_read():
-    """The options of a policy server are beside the credentials."""
     options = (
         "provider: staff, basic: {credentials: [{user: ann, password: {env: PW}}],"
         " authorizationOPAServer: {url: 'http://127.0.0.1:8181/v1/data/allow', tags: {a: b}}}"
@@ -90,7 +88,6 @@ def test_a_mistake_is_reported(text, message):
 
 
 def test_a_valid_provider_has_no_diagnostic():
-    """A provider with a secret that is long enough, and with rules of both kinds, is valid."""
     rules = "[{group: editors}, {email: '@example.org$', regexp: true}]"
     text = OIDC + _resource(f"provider: id, oidc: {{authorizationAccesses: {rules}}}")
     assert compiled(text, {"SECRET": "0123456789abcdef"}).diagnostics == ()

@@ -25,7 +25,6 @@ from tornado_proxy.config.values import DAY, GIB, KIB, MIB, Duration, InvalidVal
     ],
 )
 def test_a_size_is_read_as_bytes(value, size):
-    """A number is bytes; units are decimal, or binary with an `i`."""
     assert Size(0).read(value) == size
 
 
@@ -40,7 +39,6 @@ def test_an_invalid_size_is_refused(value):
     [(30, 30.0), (0.5, 0.5), ("30s", 30.0), ("500ms", 0.5), ("5m", 300.0), ("1h30m", 5400.0), ("1.5h", 5400.0), ("7d", 604800.0)],
 )  # fmt: skip
 def test_a_duration_is_read_as_seconds(value, seconds):
-    """A number is seconds; several units may follow each other, as in Go."""
     assert Duration(0).read(value) == seconds
 
 

@@ -51,7 +51,6 @@ def test_a_mistake_in_an_anchored_value_is_reported_once():
 
 
 def test_relative_paths_start_from_the_directory_of_the_file():
-    """Relative paths of rules start from the directory of the configuration; absolute ones are unchanged."""
     parsed = settings("rules: [rules/, /etc/rules]\ntargets: {site: {bucket: {name: my-bucket}}}")
     assert parsed.rules == (DIRECTORY / "rules", Path("/etc/rules"))
     assert [span.text for span in parsed.rule_spans.values()] == ["rules/", "/etc/rules"]
@@ -78,7 +77,6 @@ def test_credentials_are_resolved():
     ],
 )
 def test_a_resource_for_get_is_for_head_too(methods, all_methods):
-    """A resource for GET is for HEAD too; its methods are in a fixed order, each once."""
     (resource,) = target(f"resources: [{{path: /**, {methods}whiteList: true}}]").resources
     assert resource == Resource("/**", all_methods, white_list=True)
 

@@ -136,7 +136,6 @@ def _node(text, start=0):
 
 
 def test_a_span_ends_at_the_end_of_the_line():
-    """The span of a section with several lines covers its first line."""
     source, node = _node("one: 1\ntwo: 2\n")
     assert span_of(node, source).text == "one: 1"
 
@@ -147,7 +146,6 @@ def test_the_bare_text_has_no_quotes():
 
 
 def test_a_long_text_is_cut():
-    """A message contains at most 60 characters of a value."""
     source, node = _node("x" * 200)
     assert bare(span_of(node, source)) == "x" * 60 + "…"
 

@@ -27,7 +27,6 @@ def _missing_secret(reference, env=ENV, directory=Path()):
 
 
 def test_a_secret_is_shown_by_its_origin():
-    """Neither `repr` nor `str` of a secret contains its value."""
     secret = Secret("the environment variable `WORD`", "hunter2")
     assert repr(secret) == str(secret) == "Secret(origin='the environment variable `WORD`')"
     assert secret.reveal() == "hunter2"
@@ -69,7 +68,6 @@ def test_an_environment_variable_holds_a_secret():
 
 
 def test_a_file_holds_a_secret(tmp_path):
-    """`path` names a file relative to the given directory."""
     (tmp_path / "secrets").mkdir()
     (tmp_path / "secrets" / "word").write_text("hunter2")
     secret = resolver({}, tmp_path)(Reference(path="secrets/word"))
@@ -77,7 +75,6 @@ def test_a_file_holds_a_secret(tmp_path):
 
 
 def test_a_systemd_credential_holds_a_secret(tmp_path):
-    """`credential` names a file in the directory that systemd names in the environment."""
     (tmp_path / "s3").write_text("hunter2\n")
     env = {"CREDENTIALS_DIRECTORY": str(tmp_path)}
     secret = resolver(env, Path())(Reference(credential="s3"))

@@ -13,7 +13,6 @@ def test_cors_and_cache_are_read():
 
 
 def test_options_of_compression_are_read():
-    """Compression is on by default; types are in lower case, and the size may have a unit."""
     assert settings(MINIMAL).server.compress == Compress()
     options = "{level: 9, types: [TEXT/*, application/json], minSize: 2KiB}"
     assert settings(f"server: {{compress: {options}}}\n{MINIMAL}").server.compress == Compress(

@@ -162,7 +162,6 @@ def test_the_schema_has_the_defaults_of_the_file():
 
 
 def test_the_schema_has_titles_and_descriptions():
-    """Each section has a title and a description; an option has no title besides its name."""
     schema = json_schema()
     for section in (schema, *schema["$defs"].values()):
         assert section["title"]

@@ -109,6 +109,5 @@ def test_an_invalid_location_is_refused(text):
 
 @pytest.mark.parametrize(("text", "message"), [("", "is empty"), ("a\nb", "contains a control character")])
 def test_a_location_is_one_line(text, message):
-    """A location is neither empty nor contains a control character."""
     with pytest.raises(InvalidValue, match=message):
         document_url(text)

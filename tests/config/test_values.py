@@ -129,7 +129,6 @@ def test_a_name_by_the_rules_of_aws_has_no_objection(name):
 
 @given(st.text(max_size=40))
 def test_a_mount_path_begins_and_ends_with_a_slash(text):
-    """A valid mount path has both slashes, and doesn't change when it is read again."""
     try:
         path = values.mount_path(text)
     except InvalidValue:
@@ -141,7 +140,6 @@ def test_a_mount_path_begins_and_ends_with_a_slash(text):
 
 @given(st.text(max_size=40))
 def test_a_prefix_is_a_directory(text):
-    """A valid prefix has no leading slash, ends with a slash, and leaves room for a key."""
     try:
         prefix = values.prefix(text)
     except InvalidValue:

@@ -37,7 +37,6 @@ def admin(running, folder):
 
 
 def test_the_status_describes_the_generation_in_force(admin, folder):
-    """The status names the files, the targets and the generation of each worker, and no failed reload."""
     status = admin.status()
     assert status["ready"]
     assert status["files"] == [str(folder / "proxy.yaml"), str(folder / "rules" / "site.rules")]
@@ -56,7 +55,6 @@ def test_a_reload_is_answered_with_its_report(admin, folder):
 
 
 def test_a_bad_edit_is_answered_with_its_diagnostics(admin, folder):
-    """A bad edit is answered with 422 and the place of the mistake, and a metric reports the failure."""
     generation = admin.status()["generation"]
     (folder / "rules" / "site.rules").write_text("target site { rewrite `^/(` }")
     code, report = admin.reload()
@@ -133,7 +131,6 @@ def test_the_status_page_shows_edits_requests_and_rewrites(admin, running, folde
 
 
 def test_the_status_page_explains_a_path_as_the_command_does(admin):
-    """The status page shows the rewrite that matches a path, the object key, and what S3 answers now."""
     _, page = admin.request("GET", "/-/?method=GET&path=/spring")
     text = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", page))
     assert "Every step target site, mounted at /" in text
@@ -144,7 +141,6 @@ def test_the_status_page_explains_a_path_as_the_command_does(admin):
 
 @pytest.mark.parametrize("path", ["/%", "/..", "/" + "a" * 2047, "no-slash", "/%00", "/\N{SNOWMAN}"])
 def test_the_status_page_explains_any_input(admin, path):
-    """The status page shows a plan for any method, host and path, malformed ones included."""
     code, page = admin.request("GET", f"/-/?method=BREW&host=%22&file=/&path={quote(path)}")
     assert code == 200
     assert "<dt>plan</dt>" in page

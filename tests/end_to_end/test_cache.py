@@ -55,7 +55,6 @@ def _x_cache_of_each(proxy, admin: Admin, path: str) -> list[str | None]:
 
 
 def test_a_purge_reaches_all_workers(pair):
-    """A purge removes an object from the caches of both workers, and its answer counts both."""
     proxy, admin = pair
     assert [_x_cache_of_each(proxy, admin, "/purged.txt") for _ in range(2)] == [["miss", "miss"], ["hit", "hit"]]
     status, text = admin.request("POST", "/-/purge?target=site&prefix=purged")

@@ -91,7 +91,6 @@ def _requester(proxy, issuer):
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: " ".join(row[:3]))
 def test_the_example_answers_as_in_its_table(example, row):
-    """Each row has the documented status, and its excerpt is in the headers or the body of the answer."""
     ask, *_ = example
     method, path, client, status, excerpt = row
     answer = ask(method, path, client)
@@ -105,7 +104,6 @@ def test_every_row_of_the_table_is_read():
 
 
 def test_an_upload_of_the_example_is_stored_with_its_metadata(example):
-    """An upload is stored in the user's directory, with metadata, headers and storage class."""
     ask, bucket, *_ = example
     assert ask("PUT", "/home/stored/", "dan of the staff").status == 201
     stored = bucket.client.head_object(Bucket="press", Key="homes/dan/stored/new.txt")

@@ -120,7 +120,6 @@ def test_a_request_is_explained_to_its_answer(pair):
 
 
 def test_a_reload_reaches_every_worker(pair, folder):
-    """Each worker uses the new rules once the admin listener has answered."""
     proxy, admin = pair
     _edit(folder, admin, "second")
     status = admin.status()
@@ -171,17 +170,14 @@ def replacement(pair, folder) -> Replacement:
 
 
 def test_without_a_worker_the_service_is_not_ready(pair, replacement):
-    """The service isn't ready until a worker has started again, as it was seen; then both are others."""
     assert _pids(pair[1]).isdisjoint(replacement.pids)
 
 
 def test_a_new_worker_serves_the_generation_in_force(pair, replacement):
-    """A worker that replaces a killed one serves the generation in force, not the bad files on disk."""
     assert {pair[0].request("GET", "/a").body for _ in range(10)} == {b"third/a.txt"}
 
 
 def test_metrics_are_summed_over_workers(replacement):
-    """The metrics and the hits are sums over all workers, including killed ones."""
     for (before, after), more in ((replacement.requests, 61), (replacement.hits, 1)):
         assert after == before + more
 
@@ -228,7 +224,6 @@ def _stopped_during_a_download(proxy, admin):
 
 
 def test_a_stop_completes_downloads(second_pair):
-    """After SIGTERM no new connection is accepted, a download completes, and the exit status is 0."""
     proxy, _ = second_pair
     with _stopped_during_a_download(*second_pair):
         eventually(lambda: not listens(proxy.address[1]))
@@ -236,6 +231,5 @@ def test_a_stop_completes_downloads(second_pair):
 
 @pytest.mark.integration
 def test_a_draining_worker_is_not_killed_as_stuck(second_pair):
-    """A draining worker isn't killed as a stuck one, so that it has the whole grace period."""
     with _stopped_during_a_download(*second_pair):
         time.sleep(supervisor.limits.WORKER_STUCK * supervisor.limits.WORKER_TICK + 3)

@@ -27,7 +27,6 @@ def _render(recipe, request=None, user=None):
 
 
 def test_a_page_writes_body_headers_and_status():
-    """Body, headers and status are templates with the same data; headers and status are stripped."""
     headers = (("X-User", "{{ .User.GetIdentifier }}\n"), ("Content-Type", "text/x"))
     recipe = Recipe("put", "<{{ .Request.Method }}>", headers, "\n{{ 200 | add 1 }} ")
     rendering = _render(recipe, Request("PUT"), User("ann"))

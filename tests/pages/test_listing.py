@@ -87,7 +87,6 @@ def test_control_characters_are_visible(name, expected):
     ],
 )
 def test_a_size_has_a_suitable_unit(size, expected):
-    """A size has one decimal and the largest unit in which it is at least 1."""
     assert human_size(size) == expected
 
 
@@ -105,7 +104,6 @@ CHANGED = datetime(2026, 5, 1, 12, 34, 56, tzinfo=UTC)
     ],
 )
 def test_breadcrumbs_start_at_the_mount(path, root, expected):
-    """Each directory from the root of the mount to the listed one is a link, empty names included."""
     assert Listing(path, root, ()).crumbs == tuple(Crumb(*pair) for pair in expected)
 
 

@@ -19,12 +19,10 @@ from tornado_proxy.pages.readme import find_readme, render_readme
     ],
 )
 def test_a_readme_is_found_in_any_case(names, expected):
-    """Markdown is preferred to text, and cases are ignored."""
     assert find_readme(names) == expected
 
 
 def test_markdown_is_rendered():
-    """Headings are one level below those of the page; tables, images and relative links work."""
     html = render_readme("README.md", '# Title\n\n*soft* [guide](docs/a b.md "x")\n\n| a |\n|---|\n| 1 |\n')
     assert "<h2>Title</h2>" in html
     assert "<em>soft</em>" in html

@@ -146,7 +146,6 @@ def test_assets_are_below_the_mount(pages):
     ],
 )
 def test_an_error_has_links_home_and_up(pages, root, path, up):
-    """The links lead to the root of the mount, and to the parent directory unless it is the root."""
     html = pages.failure(Failure(404, "a sentence", "id", root, path), Form.HTML).body.decode()
     assert f'href="{root}">Home</a>' in html
     assert (f'href="{up}">Up' in html) if up else ("Up to" not in html)
@@ -178,7 +177,6 @@ def test_every_page_has_its_headers(pages, form, content_type):
 
 
 def test_a_lone_surrogate_in_a_name_is_replaced(pages):
-    """A surrogate, which cannot be encoded, becomes a question mark."""
     listing = Listing("/", "/", (Entry("a\ud800", 1),))
     assert json.loads(pages.listing(listing, Form.JSON).body)["entries"][0]["name"] == "a?"
 
@@ -207,7 +205,6 @@ def test_no_page_opens_files():
 
 
 def test_the_list_of_targets_has_all_forms():
-    """The list is HTML with escaped names, JSON or text, and an empty list has a note."""
     targets = (TargetLinks("a<b", ("http://x/a%20b/",)), TargetLinks("c", ("http://x/c/", "http://x/d/")))
     html = Pages().targets(targets, Form.HTML).body.decode()
     assert '<bdi class="directory">a&lt;b</bdi>' in html
@@ -236,7 +233,6 @@ def test_files_of_a_theme_are_assets():
 
 
 def test_urls_of_a_theme_are_allowed_by_the_policy():
-    """Each origin is allowed only for its own type of file."""
     theme = Pages("", "https://cdn.example:8443/logo.png", "https://css.example/a.css")
     rendering = theme.failure(Failure(404, "a", "id"), Form.HTML)
     policy = dict(rendering.headers)["Content-Security-Policy"]

@@ -44,7 +44,6 @@ KEY, LOCATION = "folder1/archive/a b.txt", "/m/in/a%20b.txt"
     ],
 )
 def test_each_step_has_the_rewritten_key(plan_step, query, step):
-    """Each step has the key, the location and the limits of a plain upload to the same path."""
     assert plan_step(query) == (step,)
 
 
@@ -96,7 +95,6 @@ def test_a_step_with_an_invalid_query_is_refused(plan_step, query, reason):
 
 @pytest.mark.parametrize("path", ["/m/in/", "/m"])
 def test_a_directory_is_not_uploaded_in_parts(plan_step, path):
-    """A step for a directory or the bare mount path gets 400."""
     (refused,) = plan_step("upload=start&size=1", path)
     assert (refused.status, refused.reason) == (400, "`?upload=` needs the path of a file")
 
@@ -182,7 +180,6 @@ def test_each_white_space_of_a_header_is_a_space(space):
     "text", ["tomorrow", "2065-10-21T07:28:00", "{{ .Key }}", "9999-12-31T23:59:59-01:00", "0001-01-01T00:00:00+01:00"]
 )
 def test_an_invalid_time_fails(text):
-    """A result that is not a time with a zone in the format of RFC 3339 raises PropertyFailed."""
     with pytest.raises(PropertyFailed, match="which is not a time in the format of RFC 3339"):
         _render(system_metadata=SystemMetadata(expires=text))
 
@@ -210,7 +207,6 @@ def test_a_control_character_is_refused(character):
 
 
 def test_the_size_of_metadata_is_limited():
-    """Names and values together have at most 2 KiB."""
     with pytest.raises(RequestError):
         _render(metadata=(("a", "x" * 2048),))
     assert _render(metadata=(("a", "x" * 2047),)).metadata

@@ -62,7 +62,6 @@ def builder(tmp_path):
 
 
 def test_the_store_of_an_unchanged_bucket_is_reused(builder):
-    """An unchanged bucket keeps its store with its connections; a changed one gets a new store."""
     first = builder.build(CONFIGURATION)
     second = builder.build(CONFIGURATION.replace("other-bucket", "another-bucket"))
     assert second.stores["site"] is first.stores["site"]
@@ -77,7 +76,6 @@ def test_a_new_cache_gets_a_new_store(builder):
 
 
 def test_an_unchanged_provider_is_reused(builder):
-    """An unchanged provider keeps its state, and a changed one is made again."""
     first = builder.build(CONFIGURATION)
     second = builder.build(CONFIGURATION.replace("/other/", "/elsewhere/"))
     third = builder.build(CONFIGURATION.replace("clientID: me", "clientID: you"))
@@ -100,7 +98,6 @@ def test_the_access_of_an_unchanged_target_is_reused(builder):
 
 
 def test_all_unusable_buckets_are_reported(builder, monkeypatch):
-    """If no clients can be made, the error names every target."""
 
     def refuse(*_):
         raise StorageError("the profile is not known")

@@ -122,7 +122,6 @@ def test_the_order_of_targets_is_reported(tmp_path):
 
 
 def test_some_sections_are_fixed_at_start(tmp_path):
-    """Sections that need a restart keep their values and are reported."""
     files = Files.create(tmp_path)
     at_start = files.load().settings
     files.configure(

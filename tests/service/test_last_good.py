@@ -79,7 +79,6 @@ def test_only_the_owner_can_read_a_copy(last_good):
 
 
 def test_bytes_that_are_not_text_are_kept(last_good, files):
-    """A rule file that is not UTF-8 is kept unchanged."""
     (files.folder / "rules" / "site.rules").write_bytes(b'rewrite `^/a` -> "/b" # \xff')
     snapshot = files.read()
     last_good.keep(snapshot)
@@ -159,7 +158,6 @@ def test_a_copy_replaces_the_previous_one(last_good, files):
 
 
 def test_templates_are_kept(last_good, files):
-    """Templates are read back under their own names."""
     files.configure(files.configuration.read_text() + "templates: {put: {path: p.tpl}}\n")
     (files.folder / "p.tpl").write_text("stored")
     snapshot = files.read()

@@ -89,7 +89,6 @@ def test_control_characters_are_escaped(log_format):
 
 @pytest.mark.parametrize(("level", "count"), [("debug", 2), ("warning", 1), ("error", 1)])
 def test_the_level_decides_what_is_reported(level, count):
-    """With the level `debug`, all lines of the service are logged; with `warning`, only the defect."""
     lines = [line for line in _lines(Log(level, "json")) if "chatter" not in line and "path" not in line]
     assert len(lines) == count
 
@@ -114,14 +113,12 @@ for number in range({count}):
 
 @pytest.mark.parametrize("end", ["", "sys.exit(end_process(0))", "configure_logging(Log())"])
 def test_nothing_is_lost_at_the_end(end):
-    """All lines that were logged before the end of a process are written."""
     lines = errors_of(MANY_LINES.format(count=20_000, end=end)).splitlines()
     assert lines == [f"line {number}" for number in range(20_000)]
 
 
 @pytest.mark.parametrize("end", ["", "sys.exit(end_process(0))"])
 def test_a_stuck_reader_does_not_delay_the_end(end):
-    """A process ends even if its standard error is not read."""
     process = ForkedProgram(MANY_LINES.format(count=20_000, end=end), [], os.environ)
     with process.stderr:
         assert process.wait(timeout=20) == 0
@@ -301,7 +298,6 @@ def test_a_closed_outlet_ends():
 
 
 def test_lines_for_the_journal_have_priorities():
-    """Each line for the journal begins with its priority and has no time."""
     reading, writing = os.pipe()
     stream = os.fstat(writing)
     environment = {**os.environ, "JOURNAL_STREAM": f"{stream.st_dev}:{stream.st_ino}"}

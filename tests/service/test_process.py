@@ -131,7 +131,6 @@ async def test_a_stopping_process_is_not_ready(files):
 
 
 async def test_watchdog_messages_need_responsive_workers(files, manager, monkeypatch):
-    """WATCHDOG=1 is sent regularly while all workers respond, and not otherwise."""
     monkeypatch.setattr(process.limits, "FEEDS_A_PERIOD", 2000)
     monkeypatch.setenv("WATCHDOG_USEC", "60000000")
     monkeypatch.setenv("WATCHDOG_PID", str(os.getpid()))
@@ -183,7 +182,6 @@ def _message(inbox) -> list[str]:
 
 
 def test_a_status_is_one_line(inbox):
-    """Line ends in a status are replaced, so that a status cannot add a field, and a long status is shortened."""
     Notifier(inbox.getsockname()).tell(status="bad\nREADY=1\n" + "x" * 1000)
     (line,) = _message(inbox)
     assert line.startswith("STATUS=bad READY=1 xxx")
@@ -201,7 +199,6 @@ def test_abstract_addresses_are_supported():
 
 @pytest.mark.parametrize("address", ["", "{folder}/nobody"])
 def test_a_missing_manager_is_ignored(tmp_path, address):
-    """A notifier without an address, and with one that does not exist, sends nothing and raises no error."""
     Notifier(address.format(folder=tmp_path)).tell("READY=1", status="generation 1")
 
 
@@ -242,7 +239,6 @@ for name, sockets in inherited_sockets(environment, os.getpid()).items():
 
 
 def test_inherited_sockets_have_names():
-    """Inherited sockets have their configured names, do not block, and are not passed to children."""
     environment = {**os.environ, "LISTEN_FDS": "2", "LISTEN_FDNAMES": "http"}
     with socket.create_server(("127.0.0.1", 0)) as first, socket.create_server(("127.0.0.1", 0)) as second:
         descriptors = [first.fileno(), second.fileno()]

@@ -68,7 +68,6 @@ def scene(tmp_path):
 
 
 def test_changes_are_reported(scene):
-    """The event names the added and the changed rewrites."""
     scene.edit(BETTER)
     (event,) = scene.events
     assert event.outcome is ReloadOutcome.LOADED
@@ -79,7 +78,6 @@ def test_changes_are_reported(scene):
 
 
 def test_an_invalid_edit_is_reported_once(scene):
-    """An invalid edit activates nothing, and the second reload of it emits no event."""
     assert scene.edit(BAD, BAD) == [ReloadOutcome.REFUSED, ReloadOutcome.REFUSED]
     assert scene.serving.activated == []
     (event,) = scene.events
@@ -182,7 +180,6 @@ def test_a_failing_rule_test_can_refuse_the_edit(scene):
 
 
 def test_paths_of_a_refused_edit_are_watched(scene):
-    """The paths in a refused configuration are watched, since the correction may be there."""
     scene.files.configure(CONFIGURATION.replace("rules: [rules]", "rules: [elsewhere]"))
     scene.reload()
     watched = {path.name for path in scene.reloader.watched()}
@@ -190,7 +187,6 @@ def test_paths_of_a_refused_edit_are_watched(scene):
 
 
 def test_an_unbuildable_generation_is_refused(scene):
-    """Valid files from which no client of S3 can be made are refused with the reason."""
     scene.serving.mistake = Diagnostic("unusable-bucket", "target `site`: no such thing")
     assert scene.edit(BETTER) == [ReloadOutcome.REFUSED]
     assert scene.serving.generation.number == 1
@@ -219,7 +215,6 @@ def test_a_hanging_file_system_is_read_once(scene, monkeypatch):
 
 
 def test_concurrent_reloads_run_in_turn(scene):
-    """The second reload waits for the first, so that each edit gets one number."""
     running, concurrency = [], []
 
     class Slow(RecordingServing):

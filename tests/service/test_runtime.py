@@ -117,7 +117,6 @@ async def test_a_collector_that_is_off_stays_off():
 
 
 async def test_a_failure_restores_the_settings():
-    """After an exception, the switch interval and the garbage collector are as before."""
     default_interval = sys.getswitchinterval()
     with pytest.raises(ValueError, match="broken"):
         await in_background(int, "broken")

@@ -209,7 +209,6 @@ async def test_the_tracer_hears_of_a_request_in_its_context(tmp_path, monkeypatc
 
 
 async def test_winding_down_closes_the_tracer(tmp_path, monkeypatch):
-    """Closing the tracer sends the traces that wait."""
     monkeypatch.setattr("tornado_proxy.telemetry.tracing.RequestTracer", _FakeTracer)
     serving = _single_process(tmp_path, TRACING)
     await serving.wind_down(0.0)

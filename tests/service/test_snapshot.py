@@ -104,7 +104,6 @@ def test_the_repr_has_no_secret(files):
 
 
 def test_all_sources_are_watched(files):
-    """The configuration, the paths of rules and the files of secrets are watched."""
     assert [path.name for path in files.read().places] == ["proxy.yaml", "rules", "secret"]
 
 
@@ -144,7 +143,6 @@ def test_a_secret_that_appears_while_it_is_read_is_missing_everywhere(files):
 
 
 def test_a_new_secret_is_noticed(files):
-    """A configuration without its secret is compiled again once the secret exists."""
     (files.folder / "secret").unlink()
     before = files.read()
     (files.folder / "secret").write_text("s3cret")
@@ -153,7 +151,6 @@ def test_a_new_secret_is_noticed(files):
 
 @pytest.mark.parametrize(("due", "is_compiled_again"), [(math.inf, False), (0.0, True)])
 def test_certificates_are_fetched_when_they_are_due(files, due, is_compiled_again):
-    """An unchanged configuration is compiled again only after its certificates are due, which fetches these."""
     known = replace(files.read(), fetched=FetchedDocuments(due=due))
     snapshot = read_snapshot(files.configuration, ENVIRONMENT, known)
     assert (snapshot.settings is not known.settings) == is_compiled_again
@@ -177,7 +174,6 @@ def _edited_while_read(files, *edits):
 
 
 def test_an_edit_in_progress_is_read_again(files):
-    """Files that change between two readings are read again until two readings are equal."""
     assert _edited_while_read(files, _edit_rules, _add_a_file)().digest == files.read().digest
 
 
@@ -295,7 +291,6 @@ def test_a_hash_that_cannot_be_read_is_reported(files, text, code, usable):
 
 
 def test_missing_rules_are_an_error(files):
-    """The place of the mistake is the path in the configuration."""
     files.configure(files.configuration.read_text().replace("[rules]", "[rules, nowhere]"))
     (diagnostic,) = files.load().diagnostics
     assert (diagnostic.code, diagnostic.span.text) == ("no-rule-files", "nowhere")

@@ -80,7 +80,6 @@ def test_an_unused_local_socket_is_replaced(tmp_path):
     ],
 )
 def test_an_unusable_local_socket_is_reported(tmp_path, name, reason):
-    """A used socket, another file and a long path are errors, and existing files are kept."""
     (tmp_path / "file").write_text("kept")
     with (
         local_socket(tmp_path / "admin.sock"),

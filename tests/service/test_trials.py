@@ -35,14 +35,12 @@ def _with_reload_options(configuration, **options):
 
 
 def test_a_failing_test_is_reported_with_its_place(files):
-    """By default, a failing test is a warning with the linter's message."""
     (diagnostic,) = run_rule_tests(files.load(), None).diagnostics
     assert (diagnostic.code, diagnostic.severity, diagnostic.span.first.line) == ("failing-test", Severity.WARNING, 3)
     assert diagnostic.message == "`/a` becomes `/b`, not `/c`"
 
 
 def test_passing_tests_report_nothing(files):
-    """If all tests pass, the compiled snapshot is returned unchanged."""
     files.write(PASSING_TEST)
     configuration = files.load()
     assert run_rule_tests(configuration, None) is configuration

@@ -70,7 +70,6 @@ def _run(command, folder):
     ],
 )
 def test_a_change_is_noticed(watch, rules, poked, command):
-    """The watch pokes after every way of changing files, templates of themes and directories."""
     _run(command, rules)
     assert poked.wait(TIMEOUT)
 
@@ -87,7 +86,6 @@ def config_map(tmp_path):
 
 
 def test_a_new_config_map_is_noticed(new_watch, config_map, poked):
-    """The watch pokes after `..data` is replaced, although no event names the rule file."""
     new_watch.look_at([config_map / "site.rules"])
     (config_map / "..2026_02").mkdir()
     (config_map / "..2026_02" / "site.rules").write_text("target site { }\n")
@@ -171,7 +169,6 @@ def test_an_unused_watch_can_be_closed(poked):
 
 
 def test_a_lack_of_descriptors_is_reported(new_watch, rules, poked):
-    """Without a descriptor, `trouble` has the reason; with one, the next look watches the files."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (3, hard))
     try:
@@ -186,7 +183,6 @@ def test_a_lack_of_descriptors_is_reported(new_watch, rules, poked):
 
 
 def test_an_invalid_path_is_reported(new_watch, tmp_path):
-    """`trouble` is the message of the system, here about a name that is too long."""
     new_watch.look_at([tmp_path / ("a" * 300)])
     assert new_watch.trouble == "File name too long"
 

@@ -26,7 +26,6 @@ def _fail(event):
 
 
 def test_listeners_are_called_in_order():
-    """Listeners of an event receive it in the order in which they were added, and those of other events do not."""
     received = []
     bus = Bus()
     bus.add(lambda event: received.append(("first", event)), Retired)
@@ -37,7 +36,6 @@ def test_listeners_are_called_in_order():
 
 
 def test_a_failing_listener_does_not_stop_the_next(caplog):
-    """An exception of a listener is logged, and the next listener still receives the event."""
     received = []
     bus = Bus()
     bus.add(_fail, Retired)
@@ -118,7 +116,6 @@ def test_calls_are_reported():
 
 
 def test_a_failure_is_reported_and_raised():
-    """The outcome is the name of the error, which is raised unchanged, and the event says that the client caused it."""
     events = []
     store = MeasuredStore(MemoryStore(), "site", events.append)
     with pytest.raises(ObjectMissing):

@@ -24,7 +24,6 @@ def _process(**requests_by_target):
 
 
 def test_metrics_of_processes_are_added_up():
-    """The text has the sums over all processes, and the series that only one process has."""
     text = as_text(added((*_process(a=2), *_process(a=3, b=1)))).decode()
     lines = text.splitlines()
     assert {'requests_total{target="a"} 5.0', 'requests_total{target="b"} 1.0', "running 2.0"} <= {*lines}

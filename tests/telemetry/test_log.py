@@ -24,7 +24,6 @@ TEXTS = st.text(st.characters(exclude_categories=[]))
 
 @given(TEXTS)
 def test_escaped_texts_are_printable(text):
-    """Any text is printable after `harmless` and after `quoted`."""
     assert harmless(text).isprintable()
     assert json_text(text).isprintable()
 
@@ -73,7 +72,6 @@ def _path_line(path: str, form="text") -> str:
 
 
 def test_a_served_request_is_one_line_of_pairs():
-    """The text form has every field in a fixed order."""
     assert _line(Served(REQUEST, 200, 12, 0, 0.00325)) == (
         "time=2024-05-01T12:34:56.500Z id=4f2a client=127.0.0.1 method=GET host=files.test path=/a.txt protocol=HTTP/2.0 status=200"
         " sent=12 received=0 ms=3.2 target=site key=/b.txt rule=home user=ann generation=7"
@@ -81,7 +79,6 @@ def test_a_served_request_is_one_line_of_pairs():
 
 
 def test_an_error_has_its_reason():
-    """The line of a refused request ends with the reason, which is quoted if it contains spaces."""
     request = RequestRecord("4f2a", 0.0, "127.0.0.1", "GET", "", "/..", 7)
     assert _line(Served(request, 400, 90, 0, 0.0, reason="contains a `.` segment", is_error=True)) == (
         "time=1970-01-01T00:00:00.000Z id=4f2a client=127.0.0.1 method=GET path=/.. status=400"
@@ -112,7 +109,6 @@ def test_an_incomplete_answer_is_marked():
 @pytest.mark.parametrize("form", ["text", "json"])
 @pytest.mark.parametrize("character", ["\n", "\r", "\x1b", "\x7f", "\x85", "\u2028", "\u202e", "\ud800"])
 def test_characters_that_are_not_printable_are_escaped(form, character):
-    """A character that would end the line or control a terminal is escaped."""
     line = _path_line(f"/a{character}b", form)
     assert line.isprintable()
     assert f"\\u{ord(character):04x}" in line or json.dumps(character)[1:-1] in line
@@ -120,7 +116,6 @@ def test_characters_that_are_not_printable_are_escaped(form, character):
 
 @pytest.mark.parametrize("path", ['/a" status=200', "/a b", "/a=b", "/a\\b", ""])
 def test_a_path_cannot_forge_a_field(path):
-    """A value with spaces, quotes, equals signs or backslashes is a quoted JSON string."""
     line = _path_line(path)
     assert line.count("status=") == 1 + path.count("status=")
     assert f"path={json.dumps(path)}" in line or not path
@@ -135,14 +130,12 @@ def _log_all_levels(caplog):
 
 
 def test_a_defect_is_logged_with_its_traceback(caplog):
-    """The message about a defect names the request's ID, followed by the traceback."""
     service_log(Failed(FAILED_REQUEST, ZeroDivisionError("division by zero")))
     assert "request `4f2a` failed" in caplog.text
     assert "ZeroDivisionError: division by zero" in caplog.text
 
 
 def test_a_reload_is_one_line(caplog):
-    """A new generation is logged with its number of rewrites and the time of its build."""
     service_log(ReloadReport(ReloadOutcome.LOADED, 8, rewrites=1000, seconds=0.1234))
     assert caplog.messages == ["generation 8 is in force: 1,000 rewrites, built in 0.123 s"]
 
@@ -167,7 +160,6 @@ def test_a_retired_generation_is_logged_for_debugging(caplog):
 
 
 def test_a_diagnostic_has_fields(caplog):
-    """The record of a diagnostic has its parts as fields, for the JSON form."""
     source = SourceFile("site.rules", "target site {\n  rewrte\n}")
     log_diagnostics((Diagnostic("syntax", "a fact", Span(source, 16, 22), "a\ncure"),))
     assert caplog.records[-1].fields == {

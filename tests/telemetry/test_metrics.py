@@ -63,12 +63,15 @@ def emit(registry):
 
 
 def test_an_answer_is_counted_with_its_bytes_and_time(registry, emit):
-    emit(Served(_request(), 200, sent=7, received=0, seconds=0.5))
-    labels = {"target": "site", "method": "GET"}
-    assert registry.get_sample_value("tornado_proxy_requests_total", {**labels, "status": "200"}) == 1
-    assert registry.get_sample_value("tornado_proxy_sent_bytes_total", {"target": "site"}) == 7
-    seconds = {**labels, "class": "2xx"}
-    assert registry.get_sample_value("tornado_proxy_request_duration_seconds_sum", seconds) == 0.5
+    emit(Served(_request("PUT"), 201, sent=7, received=5000, seconds=0.5))
+    labels, value = {"target": "site", "method": "PUT"}, registry.get_sample_value
+    assert value("tornado_proxy_requests_total", {**labels, "status": "201"}) == 1
+    assert value("tornado_proxy_sent_bytes_total", {"target": "site"}) == 7
+    labels["class"] = "2xx"
+    names = ("request_duration_seconds_sum", "request_size_bytes_sum", "response_size_bytes_sum")
+    assert [value(f"tornado_proxy_{name}", labels) for name in names] == [0.5, 5000, 7]
+    counts = [value("tornado_proxy_request_size_bytes_bucket", {**labels, "le": le}) for le in ("4096.0", "16384.0")]
+    assert counts == [0, 1]
 
 
 def _refused(method: str) -> Served:
@@ -95,7 +98,6 @@ def test_events_are_counted_by_their_labels(registry, emit, events, metric, labe
 
 
 def test_requests_in_flight_are_read_when_metrics_are_collected(registry):
-    """The gauge has no events."""
     registry.register(RequestMetrics(lambda: 2))
     assert registry.get_sample_value("tornado_proxy_requests_in_flight") == 2
 
@@ -138,16 +140,6 @@ def test_caches_are_counted_by_target():
     assert registry.get_sample_value("tornado_proxy_cache_bytes", {"target": "site"}) == 4096
 
 
-def test_the_sizes_of_bodies_are_counted(registry, emit):
-    emit(Served(_request("PUT"), 201, sent=7, received=5000, seconds=0.5))
-    labels = {"target": "site", "method": "PUT", "class": "2xx"}
-    value = registry.get_sample_value
-    assert value("tornado_proxy_request_size_bytes_sum", labels) == 5000
-    assert value("tornado_proxy_response_size_bytes_sum", labels) == 7
-    counts = [value("tornado_proxy_request_size_bytes_bucket", {**labels, "le": le}) for le in ("4096.0", "16384.0")]
-    assert counts == [0, 1]
-
-
 GONE = [
     Served(_request(target="old", rule="press"), 200, sent=7, received=3, seconds=0.5),
     Served(_request(target="site", rule="old"), 200, sent=1, received=1, seconds=0.5),
@@ -174,18 +166,22 @@ def _labels(metrics):
     return {value for sample in samples for name, value in sample.labels.items() if name != "le"}
 
 
-@pytest.fixture
-def counted():
-    """Metrics that have counted what is in force and what is not."""
-    bus, metrics = Bus(), RequestMetrics()
+def _counting(*events, **options) -> RequestMetrics:
+    """Metrics that have counted events."""
+    bus, metrics = Bus(), RequestMetrics(**options)
     metrics.listen(bus)
-    for event in (*KEPT, *GONE):
+    for event in events:
         bus.emit(event)
     return metrics
 
 
+@pytest.fixture
+def counted():
+    """Metrics that have counted what is in force and what is not."""
+    return _counting(*KEPT, *GONE)
+
+
 def test_what_has_gone_is_forgotten(counted):
-    """Series of targets, rewrites and providers that are no longer in force are dropped, and all others kept."""
     assert "old" in _labels(counted.collect())
     counted.keep_only(NAMES)
     labels = _labels(counted.collect())
@@ -236,15 +232,10 @@ def _served(at, path="/a") -> Served:
 
 def _activity(*events):
     """The activity of a process with these events, and three requests in flight."""
-    bus, metrics = Bus(), RequestMetrics(lambda: 3)
-    metrics.listen(bus)
-    for event in events:
-        bus.emit(event)
-    return metrics.activity()
+    return _counting(*events, in_flight=lambda: 3).activity()
 
 
 def test_the_last_requests_are_kept():
-    """A bounded number of requests is kept, with the time to the first byte, and without long paths."""
     rows = _activity(*(_served(at, "/" + "a" * 1000) for at in range(MOST_RECENT + 5))).recent
     assert len(rows) == MOST_RECENT
     assert rows[0] == RequestRow(5, 200, "GET", "site", "/" + "a" * 299, "r", 10, 0.1, request_id="id")
@@ -403,7 +394,6 @@ def test_the_last_refused_requests_of_both_kinds_are_kept():
 
 
 def test_the_texts_of_a_refused_request_are_cut():
-    """The path and the reason of a refused request are cut after 300 characters."""
     (row,) = _activity(_refusal(400, path="/" + "a" * 9000, reason="b" * 9000)).errors
     assert (len(row.path), len(row.reason)) == (300, 300)
 
@@ -419,7 +409,6 @@ def test_a_target_whose_s3_ignores_conditions_is_known_until_an_upload_succeeds(
 
 
 def test_the_activity_of_processes_is_added_up():
-    """The sum of two activities has the requests, the hits, the refused requests and the requests in flight of both."""
     first, second = _activity(_hit(FIRST)), _activity(_hit(FIRST), _refusal(404, at=5.0))
     total = pickle.loads(pickle.dumps(first)) + second
     assert (total.total.requests, total.in_flight, len(total.errors)) == (3, 6, 1)
@@ -441,7 +430,6 @@ def test_an_interval_is_the_difference_of_two_samples():
 
 
 def test_the_number_of_samples_is_limited():
-    """A history keeps the intervals of the last 15 minutes."""
     history = ActivityHistory()
     for number in range(1000):
         history.add(5.0 * number, _sample(number))
@@ -449,7 +437,6 @@ def test_the_number_of_samples_is_limited():
 
 
 def test_a_clock_that_is_set_back_restarts_the_history():
-    """If the clock is set back, older samples are removed, so no interval is negative."""
     history = ActivityHistory()
     for at in (100.0, 105.0, 50.0, 55.0):
         history.add(at, _sample(1))

@@ -46,7 +46,6 @@ class _Receiver:
 
 
 async def test_a_webhook_gets_the_body_and_its_headers():
-    """A webhook gets JSON with its method, its headers and its secret headers."""
     receiver = _Receiver()
     await receiver.call(HOOK)
     (call,) = receiver.calls
@@ -61,7 +60,6 @@ async def test_a_webhook_gets_the_body_and_its_headers():
 
 
 async def test_webhooks_of_an_event_are_called_in_order():
-    """The webhooks of an event are called in order, even if the first one fails."""
     receiver = _Receiver(400)
     await receiver.call(Webhook(GuardedUrl("http://a/")), Webhook(GuardedUrl("http://b/")))
     assert [call.url.reveal() for call in receiver.calls] == ["http://a/", "http://b/"]
@@ -93,7 +91,6 @@ async def test_waits_double_up_to_a_limit():
 
 
 async def test_a_full_queue_drops_calls():
-    """Calls beyond the limit of the queue are dropped and counted, without waiting."""
     receiver = _Receiver(most_queued=1)
     receiver.released.clear()
     for _ in range(WEBHOOK_WORKERS):

@@ -128,7 +128,6 @@ def test_an_expensive_constant_call_is_no_mistake():
 
 
 def test_helpers_can_be_called():
-    """A rule may call the built-in helpers, and those of a file, which may redefine the built-in ones."""
     assert _compiled('/{{ template "main.userIdentifier" . }}').render(CAPTURES, ANN) == "/ann"
     assert _compiled('/x{{ include "main.userIdentifier" . }}').render(CAPTURES, ANONYMOUS) == "/x"
     helpers = ('{{ define "home" }}homes/{{ .User.GetUsername }}{{ end }}',)
@@ -152,7 +151,6 @@ def test_places_do_not_count_helpers():
 
 
 def test_a_mistake_in_a_helper_is_reported():
-    """A mistake in a helper is reported at the start of the template that calls it."""
     with pytest.raises(TemplateMistake, match="a helper template that it calls has a mistake: ") as caught:
         compile_template('{{ template "bad" . }}', {}, 0, ('{{ define "bad" }}{{ .Request.Nothing }}{{ end }}',))
     assert caught.value.offset == 0
@@ -180,7 +178,6 @@ def test_a_mistake_in_a_helper_is_reported():
     ],
 )  # fmt: skip
 def test_all_mistakes_of_an_action_are_reported(text, messages):
-    """An action has a mistake for each wrong name or call, and none that follows from another."""
     with pytest.raises(TemplateMistake) as caught:
         compile_template(text, {}, 0)
     assert [str(mistake) for mistake in (caught.value, *caught.value.others)] == messages
@@ -251,7 +248,6 @@ def test_literal_references_to_groups_are_found(text, names):
     ],
 )
 def test_a_missing_field_or_group_is_a_mistake(text, message, offset, help):
-    """The mistake has a suggestion if a similar name exists."""
     (mistake,) = _check(text).mistakes
     assert (str(mistake), mistake.offset) == (message, offset)
     assert help is None or mistake.help == help
@@ -307,7 +303,6 @@ def test_a_template_that_may_read_an_absent_user_is_recognised(text, reads_user)
 
 
 def test_groups_in_helpers_are_no_references_of_a_template():
-    """The references of a template are those in its own text."""
     helper, text = '{{define "h"}}{{.Groups.one}}{{end}}', '{{template "h" .}}{{.Groups.two}}'
     template = compile_template(text, {"one": 1, "two": 2}, 2, (helper,))
     assert template.group_references == (("two", text.index("two"), len(text) - 2),)

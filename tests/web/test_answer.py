@@ -35,7 +35,6 @@ DIGEST = "sha-256=:LPJNul+wow4m6DsqxbninhsWHlwfp0JecwQzYpOLmCQ=:"
 
 
 def test_a_page_has_its_length():
-    """The headers of a page are those of the rendering, those of the answer, and the length in bytes."""
     rendering = Rendering("ä".encode(), (("Vary", "Accept"),))
     assert page(404, rendering, (("Allow", ""),)) == Whole(
         404, (("Vary", "Accept"), ("Allow", ""), ("Content-Length", "2")), "ä".encode()
@@ -196,7 +195,6 @@ async def test_a_piece_longer_than_the_announced_body_ends_the_request():
 
 
 async def test_a_client_that_reads_nothing_is_disconnected():
-    """After the send timeout the connection and the body are closed."""
     body = EndlessBody(GIB)
     async with serve(OneObjectStore(body), limits=Limits(send_timeout=0.05)) as site, site.connect() as client:
         client.writer.transport.pause_reading()

@@ -83,7 +83,6 @@ def _offered_actions(answer):
     [(Actions(), (False, 0)), (Actions(put=PutAction(enabled=True)), (True, 0)), (EVERYTHING, (True, 3))],
 )
 async def test_only_enabled_actions_are_offered(actions, offered):
-    """Uploads and removals are offered only if they are enabled, and directories cannot be removed."""
     async with serve(FILES, actions=actions) as site:
         assert _offered_actions(await site.get("/", Accept="text/html")) == offered
 
@@ -141,7 +140,6 @@ async def test_a_readme_is_shown_on_the_first_page_only():
 
 @pytest.mark.parametrize("content", [b"x" * (LARGEST_README + 1), b"\xff\xfe", b""])
 async def test_an_unusable_readme_is_left_out(content):
-    """A README that is empty, too large or not text is left out."""
     async with serve({"README.md": content}, listing=ListingOptions(readme=True)) as site:
         answer = await site.get("/", Accept="text/html")
     assert answer.status == 200

@@ -46,7 +46,6 @@ def test_a_request_without_origin_or_with_another_method_gets_no_permission():
 
 
 def test_credentials_and_exposed_headers_are_announced():
-    """The answer lists the headers that a page may read, and permits cookies."""
     policy = CorsPolicy((ORIGIN,), frozenset({"GET"}), None, exposed="ETag, X-A", has_credentials=True)
     assert policy.of_answer("GET", _request_headers(Origin=ORIGIN)) == (
         VARY,
@@ -65,7 +64,6 @@ def _preflight_headers(method="GET", headers=None, origin=ORIGIN):
 
 
 def test_a_preflight_is_granted():
-    """The answer names the method, the headers, and how long the permission lasts."""
     policy = CorsPolicy((ORIGIN,), frozenset({"PUT"}), frozenset({"x-a", "content-type"}), max_age=300)
     assert policy.of_preflight(_preflight_headers("put", "X-A, content-type")) == (
         PREFLIGHT_VARY,

@@ -159,7 +159,6 @@ async def test_headers_of_files_can_use_metadata():
 
 @pytest.mark.parametrize("body", ["{{ index .Request.Header.Nothing 1 }}", "{{ range 100000000 }}{{ end }}"])
 async def test_a_failing_page_is_a_default_500(body, caplog):
-    """The client sees nothing of the template; the log has the reason."""
     async with serve({"a": b""}, custom=_recipe("folder_list", body)) as site:
         answer = await site.get("/")
         event = await site.last_event()

@@ -94,7 +94,6 @@ def test_only_an_exception_without_an_answer_is_a_defect():
     ],
 )
 def test_the_reason_names_the_error(error, reason):
-    """The reason for the log has the name or the text of the error."""
     assert answer_exception(error).reason == reason
 
 

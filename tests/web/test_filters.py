@@ -55,7 +55,6 @@ async def test_a_preflight_can_be_passed_through():
 
 @pytest.mark.parametrize("server", [Server(), Server(cors=Cors(allow_all=True))])
 async def test_cors_is_off_unless_it_is_enabled(server):
-    """Without CORS there are neither headers nor answers to preflights."""
     async with serve({"a": b"x"}, server=server) as site:
         answer = await site.request("OPTIONS", "/a", PREFLIGHT)
     assert answer.status == 405
@@ -180,7 +179,6 @@ async def test_a_file_is_compressed_in_the_accepted_coding(accepted, coding, dec
 
 
 async def test_without_accept_encoding_a_file_is_not_compressed():
-    """A client without Accept-Encoding gets the plain file with its strong ETag, and Vary."""
     async with serve(_store()) as site:
         answer = await site.request("GET", "/a")
     assert (answer.body, answer.headers["vary"]) == (TEXT, "Accept-Encoding")
@@ -228,7 +226,6 @@ async def test_the_304_of_a_small_file_does_not_vary():
 
 
 async def test_a_range_is_never_compressed():
-    """A range is served from the plain file, even if the client accepts compression."""
     async with serve(_store()) as site:
         part = await site.request("GET", "/a", {**GZIP, "Range": "bytes=3-4"})
         etag = (await site.request("GET", "/a", GZIP)).headers["etag"]
@@ -249,7 +246,6 @@ async def test_head_has_the_headers_of_get():
     "info", [{"content_type": "image/png"}, {"content_encoding": "br"}, {"cache_control": "public, no-transform"}]
 )
 async def test_some_files_are_not_compressed(info):
-    """The content type, the content coding or `no-transform` of an object can prevent compression."""
     async with serve(_store(**info)) as site:
         answer = await site.request("GET", "/a", GZIP)
     assert answer.body == TEXT
@@ -269,7 +265,6 @@ async def test_some_files_are_not_compressed(info):
     ],
 )
 async def test_the_options_decide_what_is_compressed(options, content, is_compressed):
-    """Sizes, content types and compression itself are configured."""
     async with serve(_store(content), server=Server(compress=options)) as site:
         answer = await site.request("GET", "/a", GZIP)
     assert ("content-encoding" in answer.headers) == is_compressed
@@ -277,7 +272,6 @@ async def test_the_options_decide_what_is_compressed(options, content, is_compre
 
 
 async def test_a_higher_level_compresses_more():
-    """Level 9 makes a smaller answer than level 1."""
     sizes = []
     for level in (1, 9):
         async with serve(_store(), server=Server(compress=Compress(level=level))) as site:
@@ -286,7 +280,6 @@ async def test_a_higher_level_compresses_more():
 
 
 async def test_listings_are_compressed_in_one_piece():
-    """A compressed listing of a thousand entries is smaller than 60 kB and has a length."""
     async with serve({f"photo-{number:04}.jpg": b"x" for number in range(1000)}) as site:
         answer = await site.request("GET", "/", GZIP)
     assert answer.headers["vary"] == "Accept, Accept-Encoding"
@@ -302,7 +295,6 @@ async def test_configured_cache_headers_do_not_prevent_compression():
 
 
 async def test_http_1_0_gets_no_compression():
-    """A client of HTTP/1.0 gets the plain file, since HTTP/1.0 has no chunks."""
     async with serve(_store()) as site, site.connect() as client:
         await client.send(b"GET /a HTTP/1.0\r\nHost: files.test\r\nAccept-Encoding: gzip\r\n\r\n")
         assert (await client.receive()).body == TEXT

@@ -72,7 +72,6 @@ async def test_a_store_of_the_next_generation_stays_open():
 
 
 async def test_a_store_of_two_targets_is_held_once():
-    """Two targets of a generation that share a store are one holder."""
     shared = Shared(_Store())
     generation = _generation(one=shared, two=shared)
     assert repr(shared) == "<Shared <a store>, 1 holders>"
@@ -81,7 +80,6 @@ async def test_a_store_of_two_targets_is_held_once():
 
 
 async def test_a_failing_store_does_not_keep_others_open():
-    """Every store is closed, and the failure of one is raised."""
     first, second = _Store(), _Store(OSError("broken"))
     with pytest.raises(OSError, match="broken"):
         await _generation(one=Shared(first), two=Shared(second)).retire()
@@ -100,7 +98,6 @@ async def test_a_swap_closes_the_old_store():
 
 
 async def test_a_failing_close_does_not_block_retirement():
-    """If a store cannot be closed, its generation is retired anyway."""
     events = []
     generations = Generations(_generation(1, site=Shared(_Store(OSError("stuck")))), events.append)
     await generations.close()

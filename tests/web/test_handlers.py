@@ -160,7 +160,6 @@ async def test_the_answer_to_a_head_has_sent_no_body(target):
 
 
 async def test_an_upload_is_reported_with_its_size():
-    """The event counts the bytes of the request's body."""
     async with serve({}) as site:
         await site.upload("/", part("file", b"x" * 1000, filename="a.txt"))
         event = await site.last_event()
@@ -170,7 +169,6 @@ async def test_an_upload_is_reported_with_its_size():
 
 @pytest.mark.parametrize(("target", "path"), [("/%zz?secret=1", "/%zz"), ("*", "*"), ("/a/%2e%2e/b", "/a/%2e%2e/b")])
 async def test_an_invalid_path_is_reported_as_sent(target, path):
-    """If the path cannot be decoded, the event has the raw path without the query."""
     async with serve({}) as site:
         answer = await site.get(target)
         event = await site.last_event()
@@ -188,7 +186,6 @@ async def test_missing_credentials_are_challenged():
 
 
 async def test_a_line_end_in_a_header_is_a_defect():
-    """An answer with a line end in a header is replaced with a 500."""
     careless = Answering(Refuse(401, "nobody is signed in", challenge="Basic\r\nX-Evil: 1"))
     async with serve({"a": b"x"}, **(STAFF | {"authenticators": {"staff": careless}})) as site:
         answer = await site.get("/a")
@@ -205,7 +202,6 @@ async def test_an_upload_sends_the_renewed_session_of_its_directory():
 
 
 async def test_a_busy_sign_in_is_a_503():
-    """Too many password checks at once are a 503 with Retry-After."""
     busy = Answering(AuthBusy("too many credentials are being checked"))
     async with serve({"a": b"x"}, **(STAFF | {"authenticators": {"staff": busy}})) as site:
         answer = await site.get("/a")

@@ -256,7 +256,6 @@ async def test_the_path_of_an_upload_is_rewritten():
     ],
 )
 async def test_an_unsafe_name_is_shortened_or_refused(name, outcome):
-    """The name is the part after the last slash, and an invalid name is a 400."""
     store = MemoryStore()
     async with serve(store) as site:
         answer = await site.upload("/", part("file", b"x", filename=name))
@@ -286,7 +285,6 @@ async def test_another_content_type_is_unsupported(content_type):
 
 @pytest.mark.parametrize(("allowed", "status", "content"), [(False, 409, b"first"), (True, 201, b"hello")])
 async def test_an_existing_file_is_replaced_if_that_is_allowed(allowed, status, content):
-    """Without `allowOverride`, an upload to an existing file is a 409."""
     async with serve({"a.txt": b"first"}, actions=_put_actions(allow_override=allowed)) as site:
         answer, stored = await site.upload("/", A_FILE), await site.get("/a.txt")
     assert (answer.status, stored.body) == (status, content)
@@ -316,7 +314,6 @@ async def test_a_file_of_the_maximum_size_is_stored():
 
 @pytest.mark.parametrize("chunked", [False, True])
 async def test_one_byte_more_is_too_large(chunked):
-    """A file larger than `maxSize` is a 413, with or without Content-Length."""
     store, body = MemoryStore(), form(A_FILE)
     headers = {**FORM_TYPE, **({"Transfer-Encoding": "chunked"} if chunked else {"Content-Length": str(len(body))})}
     async with serve(store, actions=_put_actions(max_size=4)) as site, site.connect() as client:
@@ -326,7 +323,6 @@ async def test_one_byte_more_is_too_large(chunked):
 
 
 async def test_other_fields_are_limited():
-    """A form with more data besides its file than the limit is a 413."""
     async with serve({}, limits=Limits(max_form_field_size=1000)) as site:
         answer = await site.upload("/", part("note", b"x" * 2000), A_FILE)
     assert answer.status == 413
@@ -380,7 +376,6 @@ async def test_a_slow_store_slows_down_the_client():
 
 
 async def test_an_interrupted_upload_stores_nothing():
-    """A disconnect during an upload ends the write of the store with an error."""
     store = CountingStore()
     async with serve(store) as site:
         async with site.connect() as client:
@@ -395,7 +390,6 @@ async def test_an_interrupted_upload_stores_nothing():
 
 
 async def test_a_stalled_upload_times_out():
-    """If no byte arrives within the body timeout, the answer is a 408 and nothing is stored."""
     store = CountingStore()
     async with serve(store, limits=Limits(body_timeout=0.3)) as site, site.connect() as client:
         await client.send(head("PUT", "/", FORM_TYPE, 10_000) + A_FILE[:-2])
@@ -496,7 +490,6 @@ async def test_an_upload_needs_access_to_its_file():
 
 
 async def test_a_rewritten_upload_can_be_refused():
-    """A rewritten key of a directory is a 403, and an invalid key is a 400."""
     rules = 'rewrite `^/a\\.txt$` -> "/dir/"\nrewrite `^/b\\.txt$` -> "/x/../y"'
     async with serve({}, rules=rules) as site:
         answers = [await site.upload("/", part("file", b"x", filename=name)) for name in ("a.txt", "b.txt")]
@@ -634,7 +627,6 @@ async def test_a_template_gets_the_exact_size(headers, body, status):
 
 
 async def test_a_failing_template_stores_nothing():
-    """A failing template is a 500, and the event names the template."""
     store = MemoryStore()
     async with serve(store, actions=_put_actions(metadata=(("by", "{{ .User.GetUsername }}"),))) as site:
         answer = await site.upload("/", A_FILE)
@@ -782,7 +774,6 @@ RIGHT_DIGEST, WRONG_DIGEST = "XUFAKrxLKna5cZ2REBfFkg==", "1B2M2Y8AsgTpgAmY7PhCfg
     ],
 )
 async def test_a_body_is_checked_against_its_digest(headers, status):
-    """If a body does not match its digest, nothing is stored and the message says so."""
     store = MemoryStore()
     async with serve(store, actions=RAW) as site:
         answer = await site.request("PUT", "/a.txt", {**headers, "Accept": "text/plain"}, b"hello")
@@ -806,7 +797,6 @@ async def test_a_form_is_checked_against_its_digest():
     [("image/png", 201), ("Application/PDF; a=b", 201), ("text/html", 415), ("imagepng", 415), (None, 415)],
 )
 async def test_only_allowed_types_are_stored(content_type, status):
-    """`allowedTypes` contains types or `type/*`; another type is a 415."""
     store = MemoryStore()
     async with serve(store, actions=_put_actions(allowed_types=("image/*", "application/pdf"))) as site:
         answer = await site.upload("/", part("file", b"x", filename="a", content_type=content_type))

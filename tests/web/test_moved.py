@@ -23,7 +23,6 @@ WRITABLE = Actions(
 
 @pytest.mark.parametrize("method", ["GET", "HEAD"])
 async def test_a_redirect_needs_no_store(method):
-    """It has the status, the location with the query, the Cache-Control of the target, and no body."""
     async with serve(
         FailingStore(open=Unreachable("down"), head=Unreachable("down")), rules=RULES, actions=WRITABLE
     ) as site:

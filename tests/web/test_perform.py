@@ -51,7 +51,6 @@ def _store() -> MemoryStore:
 
 
 async def test_a_file_is_served_with_its_headers():
-    """GET answers with the object's bytes and headers, without headers of S3."""
     async with serve(_store()) as site:
         answer = await site.get("/a.txt")
     assert (answer.status, answer.body) == (200, b"hello")
@@ -98,7 +97,6 @@ async def test_head_is_get_without_a_body(target):
     ],
 )
 async def test_a_range_decides_the_status_and_the_body(range_header, status, content_range, body):
-    """One range is a 206, a range beyond the end a 416, and several or invalid ranges are ignored."""
     async with serve(_store()) as site:
         answer = await site.get("/a.txt", Range=range_header)
     assert (answer.status, answer.headers.get("content-range")) == (status, content_range)
@@ -106,7 +104,6 @@ async def test_a_range_decides_the_status_and_the_body(range_header, status, con
 
 
 async def test_head_ignores_a_range():
-    """HEAD with a Range is a 200 with the length of the file."""
     async with serve(_store()) as site:
         answer = await site.request("HEAD", "/a.txt", {"Range": "bytes=1-2"})
     assert (answer.status, answer.headers["content-length"]) == (200, "5")
@@ -347,7 +344,6 @@ async def test_a_bucket_that_may_not_be_listed_has_addresses_without_endings(pat
 
 
 async def test_listings_can_be_disabled():
-    """With `disableListing`, a directory without an index document is a 403."""
     closed = GetAction(index_document="index.html", disable_listing=True)
     async with serve({"a/index.html": b"index", "b/x": b""}, get=closed) as site:
         assert [(await site.get(target)).status for target in ("/a/", "/b/", "/none/")] == [200, 403, 403]
@@ -394,7 +390,6 @@ async def test_a_file_is_removed():
     ],
 )
 async def test_a_removal_depends_on_its_conditions(target, headers, status):
-    """DELETE checks the client's conditions before it removes."""
     store = _store()
     async with serve(store) as site:
         answer = await site.request("DELETE", target, headers)
@@ -426,7 +421,6 @@ async def test_a_method_that_is_not_enabled_is_refused(actions, method, allow):
     ],
 )
 async def test_an_error_of_the_store_decides_the_status(operation, method, target):
-    """A busy store is a 503 with Retry-After for every operation."""
     async with serve(FailingStore(**{operation: Busy("SlowDown")}), actions=ACTIONS) as site:
         answer = await site.request(method, target, body=b"x" if method == "PUT" else b"")
     assert (answer.status, answer.headers["retry-after"]) == (503, "2")
@@ -466,7 +460,6 @@ async def test_the_limit_of_a_listing_has_a_maximum(limit, entries):
 
 
 async def test_the_next_page_keeps_limit_and_format():
-    """The link to the next page has the limit and the format of the query, and no other parameter."""
     async with serve(dict.fromkeys("abc", b"")) as site:
         first = await site.get("/?format=json&limit=2&other=x&after=")
         more = urljoin("/", json.loads(first.body)["next"])
@@ -520,7 +513,6 @@ async def test_an_upload_is_reported_with_its_file():
 
 
 async def test_an_upload_in_parts_is_reported_once():
-    """Only the request that completes the upload is reported."""
     async with serve({}, actions=ACTIONS, bucket=BUCKET, mount=Mount("", ("/m/",))) as site:
         await site.request("PUT", "/m/b.txt?upload=start&size=5")
         await site.request("PUT", "/m/b.txt?upload=part&id=upload-1&number=1", {}, b"hello")
@@ -532,7 +524,6 @@ async def test_an_upload_in_parts_is_reported_once():
 
 
 async def test_conditions_are_reported():
-    """Dates are reported in RFC 3339, other conditions as they were sent."""
     date = "Wed, 21 Oct 2065 07:28:00 GMT"
     (event,) = await _reported_events(
         "GET", "/m/dir/a.txt", {"If-None-Match": '"x"', "If-Unmodified-Since": date, "Range": "bytes=0-1"}

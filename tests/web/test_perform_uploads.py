@@ -36,7 +36,6 @@ async def _complete(site, upload, size, path="/a.bin", **headers):
 
 
 async def test_a_file_is_uploaded_in_parts():
-    """Each part is a request, and the last request is answered like an upload in one piece."""
     store = MemoryStore()
     async with serve(store, actions=_put_actions(), rules="rewrite `^/in/(.+)$` -> `/archive/$1`") as site:
         answer = await site.request("PUT", "/in/a.bin?upload=start&size=5242883", {"Content-Type": "video/mp4"})
@@ -58,7 +57,6 @@ async def test_a_file_is_uploaded_in_parts():
 
 
 async def test_an_upload_in_parts_is_aborted():
-    """An abort removes the upload, and a second abort is a 404."""
     store = MemoryStore()
     async with serve(store, actions=_put_actions()) as site:
         upload = await _begin(site)
@@ -151,7 +149,6 @@ async def test_a_limit_is_checked_at_the_end_too():
     ],
 )
 async def test_a_part_is_refused_before_it_is_sent(headers, status):
-    """A part that is too large, of unknown length, a form or encoded is refused by its headers."""
     async with serve({}, actions=_put_actions()) as site, site.connect() as client:
         upload = await _begin(site)
         await client.send(head("PUT", f"/a.bin?upload=part&id={upload}&number=1", headers))
@@ -160,7 +157,6 @@ async def test_a_part_is_refused_before_it_is_sent(headers, status):
 
 
 async def test_a_part_must_match_its_digest():
-    """A part with a wrong digest is a 400 and not stored."""
     store = MemoryStore()
     async with serve(store, actions=_put_actions()) as site:
         upload = await _begin(site)
