@@ -3,13 +3,12 @@
 import json
 import os
 import re
-import resource
-from contextlib import contextmanager
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
 
 import pytest
+from descriptors import no_descriptor_left
 from jinja2 import TemplateError
 
 from tornado_proxy.config.model import Mount
@@ -181,23 +180,10 @@ def test_a_lone_surrogate_in_a_name_is_replaced(pages):
     assert json.loads(pages.listing(listing, Form.JSON).body)["entries"][0]["name"] == "a?"
 
 
-@contextmanager
-def _no_descriptor_left():
-    """Lower the limit of descriptors to those that are open."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (3, hard))
-    try:
-        with pytest.raises(OSError, match="Too many open files"):
-            Path(__file__).read_bytes()
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-
-
 def test_no_page_opens_files():
     """All templates are read before the first page, so that each is made without a free descriptor."""
     pages = Pages()
-    with _no_descriptor_left():
+    with no_descriptor_left():
         failure = pages.failure(Failure(503, "a sentence", "id"), Form.HTML)
         others = [pages.sign_out("/", "/"), pages.listing(LISTINGS["listing"], Form.HTML)]
     assert b"a sentence" in failure.body

@@ -1,13 +1,13 @@
 """Edits are noticed in every way of saving files."""
 
 import asyncio
-import resource
 import subprocess
 import threading
 from pathlib import Path
 from time import sleep
 
 import pytest
+from descriptors import no_descriptor_left
 
 from tornado_proxy.service.watching import Follower, Pace, Watch
 
@@ -169,13 +169,9 @@ def test_an_unused_watch_can_be_closed(poked):
 
 
 def test_a_lack_of_descriptors_is_reported(new_watch, rules, poked):
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (3, hard))
-    try:
+    with no_descriptor_left():
         new_watch.look_at([rules])
         assert new_watch.trouble
-    finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
     new_watch.look_at([rules])
     assert new_watch.trouble == ""
     _write_in_place(rules)
