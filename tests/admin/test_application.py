@@ -21,21 +21,6 @@ COMMANDS = ("/-/reload", "/-/purge", "/-/log-level")
 
 
 @pytest.mark.parametrize(
-    ("path", "ready", "status"), [("/-/healthy", False, 200), ("/-/ready", True, 200), ("/-/ready", False, 503)]
-)
-async def test_health_and_readiness_are_reported(path, ready, status):
-    async with listener(FakeAdministration(ready=ready)) as ask:
-        assert (await ask("GET", path)).code == status
-
-
-@pytest.mark.parametrize(("in_force", "status", "outcome"), [(True, 200, "loaded"), (False, 422, "refused")])
-async def test_a_reload_answers_with_its_report(in_force, status, outcome):
-    async with listener(FakeAdministration(in_force=in_force)) as ask:
-        answer = await ask("POST", "/-/reload")
-    assert (answer.code, json.loads(answer.body)) == (status, {"outcome": outcome})
-
-
-@pytest.mark.parametrize(
     ("query", "purge"),
     [
         ("", (None, "")),
