@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Coroutine, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import wraps
-from typing import Any, Concatenate, Literal, ParamSpec, Protocol, TypeVar
+from typing import Any, Literal, Protocol, TypeVar
 
 import msgspec
 
@@ -17,7 +16,6 @@ from tornado_proxy.semantics.conditions import UNCONDITIONAL, ByteRange, Conditi
 from tornado_proxy.semantics.fields import Checksum, Utf8Check, with_charset
 
 T = TypeVar("T")
-Arguments = ParamSpec("Arguments")
 
 CacheResult = Literal["hit", "miss", "revalidated"]
 """Whether a cache had the object, did not have it, or had it and S3 confirmed that it is unchanged."""
@@ -195,15 +193,8 @@ WRITES = ("put", "remove", "complete_upload")
 LOCAL = ("presign", "presign_upload")  # the calls that need no network
 
 
-def _forwarded(
-    call: Callable[Concatenate[Store, ObjectKey, Arguments], Coroutine[Any, Any, T]],
-) -> Callable[Concatenate[Any, ObjectKey, Arguments], Coroutine[Any, Any, T]]:
-    name = call.__name__
-
-    @wraps(call)
-    def forward(
-        self: ForwardingStore, key: ObjectKey, /, *rest: Arguments.args, **named: Arguments.kwargs
-    ) -> Coroutine[Any, Any, T]:
+def _forwarded(name: str) -> Any:
+    def forward(self: ForwardingStore, key: ObjectKey, /, *rest: Any, **named: Any) -> Coroutine[Any, Any, Any]:
         return self._forward(name, key, getattr(self.behind, name)(key, *rest, **named))
 
     return forward
@@ -215,18 +206,18 @@ class ForwardingStore:
     def __init__(self, behind: Store) -> None:
         self.behind = behind
 
-    open = _forwarded(Store.open)
-    head = _forwarded(Store.head)
-    list = _forwarded(Store.list)
-    put = _forwarded(Store.put)
-    remove = _forwarded(Store.remove)
-    presign = _forwarded(Store.presign)
-    presign_upload = _forwarded(Store.presign_upload)
-    begin_upload = _forwarded(Store.begin_upload)
-    put_part = _forwarded(Store.put_part)
-    list_parts = _forwarded(Store.list_parts)
-    complete_upload = _forwarded(Store.complete_upload)
-    abort_upload = _forwarded(Store.abort_upload)
+    open = _forwarded("open")
+    head = _forwarded("head")
+    list = _forwarded("list")
+    put = _forwarded("put")
+    remove = _forwarded("remove")
+    presign = _forwarded("presign")
+    presign_upload = _forwarded("presign_upload")
+    begin_upload = _forwarded("begin_upload")
+    put_part = _forwarded("put_part")
+    list_parts = _forwarded("list_parts")
+    complete_upload = _forwarded("complete_upload")
+    abort_upload = _forwarded("abort_upload")
 
     async def close(self) -> None:
         """Closes the other store."""

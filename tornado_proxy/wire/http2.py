@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from asyncio import Future
-from enum import Enum, auto
+from typing import Literal
 
 from h2 import events
 from h2.errors import ErrorCodes
@@ -29,13 +29,11 @@ from tornado_proxy.wire.stream import NEVER, ConnectionServer
 _LOG = logging.getLogger("tornado_proxy")
 
 
-class Deadline(Enum):
-    """What a connection waits for until some time."""
+Deadline = Literal["request", "head", "reader", "end"]
+"""What a connection waits for until some time.
 
-    REQUEST = auto()
-    HEAD = auto()  # the rest of one
-    READER = auto()  # the client, to take what was sent
-    END = auto()  # the client, to close
+It is a request, the rest of a head, the client to take what was sent, or the client to close.
+"""
 
 
 class Http2Connection(StreamConnection):
@@ -94,7 +92,7 @@ class Http2Connection(StreamConnection):
         super().connection_made(transport)
         assert self._transport is not None
         self._transport.set_write_buffer_limits(limits.BYTES_A_TURN)
-        self._wait(Deadline.REQUEST, self._limits.idle_timeout)
+        self._wait("request", self._limits.idle_timeout)
         self._server.on_idle(self)
         self._flush()
 
@@ -113,13 +111,13 @@ class Http2Connection(StreamConnection):
         """Sends and reads nothing more until the client has read what it was sent."""
         self._is_full = True
         self._unsent = self._unsent_bytes()
-        self._wait(Deadline.READER, self._limits.send_timeout)
+        self._wait("reader", self._limits.send_timeout)
         self._control_reading()
 
     def resume_writing(self) -> None:
         """Goes on to send and to read."""
         self._is_full = False
-        self._deadlines.pop(Deadline.READER, None)
+        self._deadlines.pop("reader", None)
         self._send_all()
         if not self._has_more:
             self._has_more = True
@@ -160,9 +158,9 @@ class Http2Connection(StreamConnection):
         """Processes the next frame; returns whether it has arrived."""
         frame = self._frames.next_frame(self._streams)
         if not self._frames.is_in_head:
-            self._deadlines.pop(Deadline.HEAD, None)
-        elif Deadline.HEAD not in self._deadlines:
-            self._wait(Deadline.HEAD, self._limits.header_timeout)
+            self._deadlines.pop("head", None)
+        elif "head" not in self._deadlines:
+            self._wait("head", self._limits.header_timeout)
         for event in self._h2.receive_data(frame) if frame else ():
             self._handle(event)
         return frame is not None
@@ -206,7 +204,7 @@ class Http2Connection(StreamConnection):
         except RequestError as error:
             self._purse.pay(limits.PRICE_OF_REFUSAL)
             mistake, head = error.with_traceback(None), stand_in(raw, has_body=has_body)
-        self._deadlines.pop(Deadline.REQUEST, None)
+        self._deadlines.pop("request", None)
         self._streams[number] = stream = Http2Stream(self, number, head, mistake)
         stream.start(self._server)
 
@@ -252,7 +250,7 @@ class Http2Connection(StreamConnection):
         self._flush_soon()
         if not self._streams and not self._is_over:
             self._server.on_idle(self)
-            self._wait(Deadline.REQUEST, self._limits.idle_timeout)
+            self._wait("request", self._limits.idle_timeout)
             if self._is_leaving:
                 self._end()
 
@@ -366,9 +364,9 @@ class Http2Connection(StreamConnection):
         # A connection that is closed over unread bytes is reset, and its client may never see why.
         if self._unsent_bytes() and self._transport is not None:
             self._transport.close()
-            self._wait(Deadline.END, self._limits.send_timeout)
+            self._wait("end", self._limits.send_timeout)
         else:
-            self._wait(Deadline.END, limits.LINGER_HTTP2)
+            self._wait("end", limits.LINGER_HTTP2)
 
     def _wait(self, kind: Deadline, seconds: float) -> None:
         self._deadlines[kind] = self._loop.time() + seconds
@@ -383,11 +381,11 @@ class Http2Connection(StreamConnection):
         self._deadline = NEVER
         now, patience = self._loop.time(), self._limits.send_timeout
         late = [kind for kind, deadline in self._deadlines.items() if deadline <= now]
-        if Deadline.END in late:
+        if "end" in late:
             self.close()
-        elif Deadline.READER in late and self._keeps_pace():
-            self._wait(Deadline.READER, patience)
-        elif Deadline.READER in late:
+        elif "reader" in late and self._keeps_pace():
+            self._wait("reader", patience)
+        elif "reader" in late:
             self._end(TOO_SLOW)
             self.close()
         elif late:
