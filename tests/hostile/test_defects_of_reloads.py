@@ -26,7 +26,6 @@ STEPS: dict[str, tuple[object, str]] = {
         for name in ("compile_snapshot", "tolerant_of_dates", "run_rule_tests", "probed", "fixed_at_start", "changes")
     },
     "the steps of an edit": (reloading.EditState, "step"),
-    "what a refusal is for": (reloading, "refused"),
     "activating": (RecordingServing, "activate"),
     "reading": (Files, "read"),
     "renewing": (reloading.Reloader, "_renewed"),
@@ -40,7 +39,7 @@ STEPS: dict[str, tuple[object, str]] = {
     "telling the service manager of an edit": (Notifier, "tell", "status"),
     "feeding the watchdog": (Notifier, "tell", "WATCHDOG=1"),
 }
-REFUSED = ("what a refusal is for", "renewing")  # steps of an edit with a mistake
+REFUSED = ("renewing",)  # steps of an edit with a mistake
 GOOD = 'rewrite `^/a$` -> "/b"\ntest "/a" -> "/b"'
 
 
