@@ -65,7 +65,7 @@ HELD = (
     ("nested mounts", ("index",), "an index document that a mount hides is not shown",
      [f"{_OTHER}::test_a_closed_index_document_is_not_shown"]),
     ("nested mounts", ("slash redirect",), "the path of a mount without its slash belongs to the mount",
-     ["routing/test_decide.py::test_a_path_beside_may_belong_to_another_target", "web/test_perform.py::test_a_bare_mount_redirects_to_its_slash"]),
+     ["routing/test_decide.py::test_a_path_beside_may_belong_to_another_target", "routing/test_plan.py::test_a_mount_path_without_its_slash_is_redirected"]),
     ("nested mounts", ("listings",), "the directory of a mount is listed if a request for it would not be an error, a file in its place never",
      [f"{_OTHER}::test_a_listing_shows_a_mount_that_would_answer", f"{_OTHER}::test_a_listing_shows_no_file_in_place_of_a_mount"]),
     ("nested mounts", ("README",), "a README that a mount hides is not shown", [f"{_OTHER}::test_a_readme_of_another_answer_is_not_shown"]),
@@ -144,10 +144,10 @@ HELD = (
      ["web/test_filters.py::test_the_answer_to_a_user_is_not_cached_publicly"]),
     ("rewrites by user", ("compression", "CORS", "custom pages", "webhooks"),
      "a template that reads a user where nobody is signed in is a 403 with its page, and is not reported", [f"{_HERE}::test_a_refusal_passes_every_filter"]),
-    ("rewrites by user", ("previews",), "pages name the requested path", ["web/test_perform.py::test_a_listing_can_be_crawled_behind_a_rewrite_and_a_prefix"]),
+    ("rewrites by user", ("previews",), "pages name the requested path", ["end_to_end/test_crawl.py::test_no_page_shows_the_prefix_or_the_rewritten_key"]),
     ("rewrites by user", ("sign-in away",), "no rule is asked before the user is known", [f"{_HERE}::test_what_has_moved_is_told_to_those_who_may_know"]),
 
-    ("index", ("listings",), "the listing follows where there is no index document", ["web/test_perform.py::test_a_directory_without_an_index_is_listed"]),
+    ("index", ("listings",), "the listing follows where there is no index document", ["routing/test_plan.py::test_an_index_document_is_tried_before_the_listing"]),
     ("index", ("slash redirect",), "a directory is redirected to its slash, where its index document is",
      ["routing/test_plan.py::test_the_slash_redirect_comes_after_the_rewrite"]),
     ("index", ("archives",), "a subdirectory with an index document has only that one", ["web/test_archive.py::test_a_directory_with_an_index_has_only_its_index"]),
@@ -184,7 +184,7 @@ HELD = (
     ("README", ("previews",), "a README has no scripts, so it starts no preview", ["pages/test_readme.py::test_markdown_is_sanitised"]),
 
     ("previews", ("cache", "compression", "CORS", "sign-in away"), "a preview is a request like others, with the viewer's rights",
-     ["integration/browser/test_listing.py::test_a_preview_is_used_by_keyboard"]),
+     ["integration/browser/test_viewer.py::test_pictures_are_turned_over_by_keys_and_buttons"]),
     ("previews", ("forms", "parts"), "an uploaded file that may run scripts is an attachment, also where a page shows it",
      ["web/test_answer.py::test_uploaded_html_is_an_attachment"]),
 
@@ -828,7 +828,7 @@ def test_a_draft_says_what_the_edit_then_does(tmp_path, name):
         return {path: simulator.ask(logged(each)).plan for path, each in zip(asked, kept, strict=True)}
 
     old, new = answered(before), answered(after)
-    shown = {each.request.path for group in said.groups for each in group.shown}
+    shown = {each.path for group in said.groups for each, _ in group.shown}
     assert shown == {path for path in asked if old[path] != new[path]}
     assert said.requests == len(asked)
 
