@@ -9,15 +9,7 @@ from urllib.parse import urlsplit
 import pytest
 from overviews import FAILED, NOW, STATE, overview
 
-from tornado_proxy.admin.status import (
-    Chart,
-    ChartLine,
-    Explanation,
-    PathStep,
-    RewriteRow,
-    StatusPages,
-    _environment,
-)
+from tornado_proxy.admin.status import Chart, ChartLine, Explanation, PathStep, RewriteRow, StatusPages, _environment
 from tornado_proxy.pages.listing import human_size
 
 

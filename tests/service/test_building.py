@@ -8,14 +8,7 @@ from stores import in_memory, read_object
 from tornado_proxy.config.model import Bucket, ObjectCache, Settings, Target
 from tornado_proxy.pages.render import Pages
 from tornado_proxy.routing.mounts import Mounts
-from tornado_proxy.service.building import (
-    GenerationBuilder,
-    Unbuildable,
-    cache_counts,
-    forget_written,
-    purge,
-    store_of,
-)
+from tornado_proxy.service.building import GenerationBuilder, Unbuildable, cache_counts, forget_written, purge, store_of
 from tornado_proxy.service.snapshot import compile_snapshot, read_snapshot
 from tornado_proxy.storage.cache import CacheCounts, CachingStore
 from tornado_proxy.storage.errors import StorageError
@@ -172,8 +165,7 @@ def test_a_purge_can_name_target_and_prefix(parts, filters, number, remaining):
 
 
 @pytest.mark.parametrize(
-    ("target", "remaining"),
-    [*((name, (1, 1, 2)) for name in ("public", "private", "bare")), ("elsewhere", (2, 2, 1))],
+    ("target", "remaining"), [*((name, (1, 1, 2)) for name in ("public", "private", "bare")), ("elsewhere", (2, 2, 1))]
 )
 def test_a_write_drops_the_object_from_all_caches_of_its_bucket(parts, target, remaining):
     """Even if a target without a cache wrote it; a bucket of the same name at another endpoint is another one."""

@@ -99,11 +99,8 @@ def test_invalid_authorities_are_an_error(tmp_path):
 
 def test_a_missing_file_is_an_error(tmp_path):
     result = _find(_settings(Certificate(certificate_url=GuardedUrl("a.crt"), private_key=Secret("", "x"))), tmp_path)
-    (diagnostic,) = result.diagnostics
-    assert (diagnostic.code, diagnostic.message) == (
-        "missing-certificate",
-        "the file `a.crt` cannot be read: No such file or directory",
-    )
+    ((code, message),) = [(each.code, each.message) for each in result.diagnostics]
+    assert (code, message) == ("missing-certificate", "the file `a.crt` cannot be read: No such file or directory")
 
 
 REMOTE = Certificate(certificate_url=GuardedUrl("https://far.test/a"), private_key_url=GuardedUrl("s3://bucket/key"))
@@ -177,9 +174,7 @@ def test_disabled_tls_reads_nothing(tmp_path):
 def test_a_wrong_private_key_is_an_error(listener):
     """A key of another certificate is found before the configuration is in force."""
     ssl = Ssl(certificates=(structs.replace(A.certificate, key=B.certificate.key),))
-    settings = (
-        Settings(server=Server(ssl=ssl)) if listener == "server" else Settings(internal_server=InternalServer(ssl=ssl))
-    )
+    settings = Settings(**{listener: {"server": Server, "internal_server": InternalServer}[listener](ssl=ssl)})
     assert [diagnostic.message for diagnostic in unusable_certificates(settings)] == [
         "the private key does not belong to the certificate"
     ]
@@ -216,7 +211,7 @@ def test_a_renewed_certificate_is_a_change(files, tmp_path):
 # What clients do not accept
 
 
-VALID, OTHER = pair("a.test"), pair("*.b.test")
+OTHER = pair("*.b.test")
 EXPIRED, EARLY, SOON = (pair("old.test", days=(-2, -1)), pair("new.test", days=(1, 2)), pair("soon.test", days=(-2, 1)))
 
 
@@ -243,11 +238,11 @@ def _doubts(settings: Settings):
 )
 def test_dates_that_clients_refuse_are_errors(certificate, said):
     """The message names the certificate and the date; a check says it before clients do."""
-    assert _said(_settings_of(VALID, certificate)) == [said]
+    assert _said(_settings_of(A, certificate)) == [said]
 
 
 def test_a_host_without_a_certificate_has_its_place(files):
-    _install(files, VALID)
+    _install(files, A)
     text = (files.folder / "proxy.yaml").read_text()
     files.configure(text.replace("path: [/]", "host: c.test, path: [/]"))
     (found,) = files.load().diagnostics
@@ -262,7 +257,6 @@ def test_a_passphrase_has_its_own_advice(files):
 
 
 def test_a_certificate_of_the_admin_listener_is_looked_at_too():
-    """Both listeners have certificates."""
     ssl = Ssl(certificates=(EXPIRED.certificate,))
     assert len(_doubts(Settings(internal_server=InternalServer(ssl=ssl)))) == 1
 
@@ -277,25 +271,25 @@ def test_a_certificate_of_the_admin_listener_is_looked_at_too():
 )
 def test_a_host_without_a_certificate_is_a_warning(hosts, message):
     """A wildcard stands for one label; patterns of hosts are not compared."""
-    found = _doubts(_settings_of(VALID, OTHER, hosts=hosts))
+    found = _doubts(_settings_of(A, OTHER, hosts=hosts))
     assert ([each.message for each in found], errors(found)) == (message, ())
 
 
 def test_a_self_signed_certificate_is_for_any_host():
     """It is made to try things out."""
-    assert _doubts(_settings_of(VALID, hosts=("c.test",), self_signed_hostnames=("localhost",))) == []
+    assert _doubts(_settings_of(A, hosts=("c.test",), self_signed_hostnames=("localhost",))) == []
 
 
 def test_what_cannot_be_read_has_no_dates():
     """A certificate that cannot be used is reported as such, once."""
-    broken = structs.replace(VALID.certificate, key=OTHER.certificate.key)
+    broken = structs.replace(A.certificate, key=OTHER.certificate.key)
     assert [*validities(Settings(server=Server(ssl=Ssl(certificates=(broken, Certificate())))))] == []
-    assert [*validities(_settings_of(VALID, enabled=False))] == []
+    assert [*validities(_settings_of(A, enabled=False))] == []
 
 
 def test_views_say_what_ends_soon():
     """Two weeks before its end a certificate has a problem."""
-    views = certificate_views(_settings_of(VALID, SOON, EXPIRED), time.time())
+    views = certificate_views(_settings_of(A, SOON, EXPIRED), time.time())
     assert [each["names"] for each in views] == [["a.test"], ["soon.test"], ["old.test"]]
     assert [(str(each["problem"]) or "").split(" ")[0] for each in views] == ["None", "expires", "expired"]
 
@@ -311,7 +305,7 @@ def _reload(files: Files, before: Pair, after: Pair):
 
 def test_a_valid_certificate_is_not_replaced_by_an_expired_one(files):
     """The edit is refused, and the caret is at the certificate's file."""
-    report = _reload(files, VALID, EXPIRED)
+    report = _reload(files, A, EXPIRED)
     assert report.outcome is ReloadOutcome.REFUSED
     (found,) = report.diagnostics
     assert found.message.startswith("the certificate for `old.test` expired")
@@ -327,7 +321,7 @@ def test_an_expired_certificate_does_not_hold_up_other_edits(files):
 
 def test_the_caret_is_at_the_file_that_fails(files):
     """A missing key is shown at the option of the key, and so is one of another certificate."""
-    _install(files, VALID)
+    _install(files, A)
     (files.folder / "a.key").unlink()
     (missing,) = files.load().diagnostics
     assert missing.span.text == "a.key"
@@ -338,7 +332,7 @@ def test_the_caret_is_at_the_file_that_fails(files):
 
 def test_the_caret_is_at_the_authority_that_fails(files):
     """Of several files, the one that is missing is shown."""
-    _install(files, VALID)
+    _install(files, A)
     text = files.configuration.read_text()
     files.configure(text.replace("ssl: {", "ssl: {clientAuth: request, clientCAs: [a.crt, b.crt], ", 1))
     (missing,) = files.load().diagnostics

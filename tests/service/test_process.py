@@ -20,14 +20,7 @@ from tornado.httpclient import AsyncHTTPClient
 from tornado_proxy.admin.application import admin_listener
 from tornado_proxy.config.server import Listener
 from tornado_proxy.service import process
-from tornado_proxy.service.process import (
-    Launch,
-    Notifier,
-    Process,
-    inherited_sockets,
-    open_sockets,
-    watchdog_period,
-)
+from tornado_proxy.service.process import Launch, Notifier, Process, inherited_sockets, open_sockets, watchdog_period
 
 
 @dataclass

@@ -11,13 +11,7 @@ from msgspec.structs import replace
 from tornado_proxy.config.secrets import Secret, SecretMissing
 from tornado_proxy.rules.diagnostic import Severity, SourceFile
 from tornado_proxy.service.certificates import FetchedDocuments
-from tornado_proxy.service.snapshot import (
-    SnapshotReader,
-    compile_snapshot,
-    compile_text,
-    read_snapshot,
-    read_to_check,
-)
+from tornado_proxy.service.snapshot import SnapshotReader, compile_snapshot, compile_text, read_snapshot, read_to_check
 
 
 @pytest.fixture

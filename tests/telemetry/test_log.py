@@ -9,14 +9,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from tornado_proxy.rules.diagnostic import Diagnostic, Severity, SourceFile, Span
-from tornado_proxy.telemetry.events import (
-    Failed,
-    ReloadOutcome,
-    ReloadReport,
-    RequestRecord,
-    Retired,
-    Served,
-)
+from tornado_proxy.telemetry.events import Failed, ReloadOutcome, ReloadReport, RequestRecord, Retired, Served
 from tornado_proxy.telemetry.log import access_log, harmless, json_text, log_diagnostics, service_log
 
 TEXTS = st.text(st.characters(exclude_categories=[]))

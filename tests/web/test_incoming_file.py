@@ -34,7 +34,7 @@ def _field(name: str, content: bytes = b"") -> bytes:
     return _part(f'Content-Disposition: form-data; name="{name}"', content)
 
 
-CLOSING_BOUNDARY = b"--b--\r\n"
+END = b"--b--\r\n"
 
 
 async def _pieces(body: bytes, size: int) -> AsyncIterator[bytes]:
@@ -54,20 +54,16 @@ def _read(body: bytes, *, size: int = 1 << 20, limit: int = 4096, separator: byt
 @pytest.mark.parametrize("size", [1, 2, 7, 64])
 def test_chunks_may_break_anywhere(size):
     """The file is the same for every size of the body's chunks."""
-    body = (
-        _field("note", b"x")
-        + _part(FILE, b"x--b is not a boundary\r\n-b\r\n--")
-        + _field("more", b"y")
-        + CLOSING_BOUNDARY
-    )
-    assert _read(body, size=size) == (FileHead("a.txt", None), b"x--b is not a boundary\r\n-b\r\n--")
+    content = b"x--b is not a boundary\r\n-b\r\n--"
+    body = _field("note", b"x") + _part(FILE, content) + _field("more", b"y") + END
+    assert _read(body, size=size) == (FileHead("a.txt", None), content)
 
 
 @given(content=st.binary(max_size=300), size=st.integers(1, 400))
 def test_any_content_survives(content, size):
     """Every content without the boundary at the beginning of a line is read unchanged."""
     if not re.search(rb"(?:\A|[\r\n])--b", content):
-        assert _read(_part(FILE, content) + CLOSING_BOUNDARY, size=size)[1] == content
+        assert _read(_part(FILE, content) + END, size=size)[1] == content
 
 
 @pytest.mark.parametrize("size", [1, 2, 7, 64])
@@ -75,42 +71,36 @@ def test_any_content_survives(content, size):
 def test_no_line_of_a_part_begins_with_the_boundary(content, size):
     """Other readers end the part there (RFC 2046 5.1.1)."""
     with pytest.raises(MalformedForm):
-        _read(_part(FILE, content) + CLOSING_BOUNDARY, size=size)
+        _read(_part(FILE, content) + END, size=size)
 
 
 @pytest.mark.parametrize(
     ("body", "message"),
     [
         (b"", "before its closing boundary"),
-        (CLOSING_BOUNDARY, "no field `file`"),
-        (_field("note", b"x") + CLOSING_BOUNDARY, "no field `file`"),
+        (END, "no field `file`"),
+        (_field("note", b"x") + END, "no field `file`"),
         (_part(FILE, b"x"), "before its closing boundary"),
         (_part(FILE, b"x")[:-6], "before its closing boundary"),
         (b"--b\r\n" + FILE.encode(), "before its closing boundary"),
         (_part(FILE, b"x") + b"--b", "before its closing boundary"),
-        (_part(FILE, b"x") + _part(FILE, b"y") + CLOSING_BOUNDARY, "more than one field `file`"),
+        (_part(FILE, b"x") + _part(FILE, b"y") + END, "more than one field `file`"),
         (b"not a form at all", "malformed form"),
         (b"--other\r\n", "malformed form"),
         (b"--b\r\nbad header\r\n\r\n", "malformed form"),
-        (_part("X-Nothing: 1", b"x") + CLOSING_BOUNDARY, "a part is not `form-data`"),
-        (_part(FILE.replace("form-data", "attachment"), b"x") + CLOSING_BOUNDARY, "a part is not `form-data`"),
-        (_part("Content-Disposition: form-data; =", b"x") + CLOSING_BOUNDARY, "malformed or repeated parameter"),
-        (_part(f"{FILE}; name*=utf-8''x", b"x") + CLOSING_BOUNDARY, "malformed or repeated parameter"),
-        (_part(f"{FILE}; filename*0=x", b"x") + CLOSING_BOUNDARY, "malformed or repeated parameter"),
-        (
-            _part(f"{FILE}\r\nContent-Transfer-Encoding: base64", b"eA==") + CLOSING_BOUNDARY,
-            "Content-Transfer-Encoding",
-        ),
-        (_field("fi\\le", b"x") + _part(FILE, b"x") + CLOSING_BOUNDARY, "has a backslash"),
-        (_field("note", b"--b--") + _part(FILE, b"x") + CLOSING_BOUNDARY, "begins with the boundary"),
-        (_part('Content-Disposition: form-data; name="file"; name="x"', b"x") + CLOSING_BOUNDARY, "repeated parameter"),
-        (_part(f"{FILE}\r\n{FILE.upper()}", b"x") + CLOSING_BOUNDARY, "`content-disposition` of a part is there twice"),
-        (
-            _part(f"{FILE}\r\nContent-Type: a/b\r\nContent-type: c/d", b"x") + CLOSING_BOUNDARY,
-            "`content-type` of a part",
-        ),
-        (_part(f"{FILE}\r\nX: y\n", b"\r\nx") + CLOSING_BOUNDARY, "has a line feed in it"),
-        (_part(f"{FILE}\r\nX: y\0", b"x") + CLOSING_BOUNDARY, "or a NUL"),
+        (_part("X-Nothing: 1", b"x") + END, "a part is not `form-data`"),
+        (_part(FILE.replace("form-data", "attachment"), b"x") + END, "a part is not `form-data`"),
+        (_part("Content-Disposition: form-data; =", b"x") + END, "malformed or repeated parameter"),
+        (_part(f"{FILE}; name*=utf-8''x", b"x") + END, "malformed or repeated parameter"),
+        (_part(f"{FILE}; filename*0=x", b"x") + END, "malformed or repeated parameter"),
+        (_part(f"{FILE}\r\nContent-Transfer-Encoding: base64", b"eA==") + END, "Content-Transfer-Encoding"),
+        (_field("fi\\le", b"x") + _part(FILE, b"x") + END, "has a backslash"),
+        (_field("note", b"--b--") + _part(FILE, b"x") + END, "begins with the boundary"),
+        (_part('Content-Disposition: form-data; name="file"; name="x"', b"x") + END, "repeated parameter"),
+        (_part(f"{FILE}\r\n{FILE.upper()}", b"x") + END, "`content-disposition` of a part is there twice"),
+        (_part(f"{FILE}\r\nContent-Type: a/b\r\nContent-type: c/d", b"x") + END, "`content-type` of a part"),
+        (_part(f"{FILE}\r\nX: y\n", b"\r\nx") + END, "has a line feed in it"),
+        (_part(f"{FILE}\r\nX: y\0", b"x") + END, "or a NUL"),
     ],
 )
 def test_an_invalid_form_is_refused(body, message):
@@ -121,11 +111,11 @@ def test_an_invalid_form_is_refused(body, message):
 @pytest.mark.parametrize(
     "body",
     [
-        _field("note", b"x" * 200) + _part(FILE, b"x") + CLOSING_BOUNDARY,
-        _part(FILE, b"x") + _field("note", b"x" * 200) + CLOSING_BOUNDARY,
-        b"".join(_field(str(number)) for number in range(10)) + _part(FILE, b"x") + CLOSING_BOUNDARY,
-        _part(FILE, b"x") + CLOSING_BOUNDARY + b"epilogue " * 30,
-        b"\r\n" * 120 + _part(FILE, b"x") + CLOSING_BOUNDARY,
+        _field("note", b"x" * 200) + _part(FILE, b"x") + END,
+        _part(FILE, b"x") + _field("note", b"x" * 200) + END,
+        b"".join(_field(str(number)) for number in range(10)) + _part(FILE, b"x") + END,
+        _part(FILE, b"x") + END + b"epilogue " * 30,
+        b"\r\n" * 120 + _part(FILE, b"x") + END,
     ],
 )
 def test_everything_but_the_file_is_limited(body):
@@ -136,19 +126,19 @@ def test_everything_but_the_file_is_limited(body):
 
 def test_the_file_is_not_limited_by_the_parser():
     """The bytes of the file do not count, since `maxSize` of the target limits them."""
-    assert len(_read(_part(FILE, b"x" * 100_000) + CLOSING_BOUNDARY, limit=200, size=4096)[1]) == 100_000
+    assert len(_read(_part(FILE, b"x" * 100_000) + END, limit=200, size=4096)[1]) == 100_000
 
 
 def test_a_long_header_is_refused():
     """The header line of a part has its own limit."""
-    body = _part(f"{FILE}\r\nX-Long: {'x' * 20_000}", b"x") + CLOSING_BOUNDARY
+    body = _part(f"{FILE}\r\nX-Long: {'x' * 20_000}", b"x") + END
     with pytest.raises(MalformedForm, match="header size"):
         _read(body, limit=1 << 20)
 
 
 def test_a_name_that_is_not_utf8_is_escaped():
     """Bytes that are not UTF-8 become surrogates, which no key may contain."""
-    body = _part(FILE, b"x").replace(b"a.txt", b"\xff.txt") + CLOSING_BOUNDARY
+    body = _part(FILE, b"x").replace(b"a.txt", b"\xff.txt") + END
     assert _read(body)[0].file_name == "\udcff.txt"
 
 
