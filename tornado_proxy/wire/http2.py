@@ -22,9 +22,9 @@ from tornado_proxy.routing.request import RequestError
 from tornado_proxy.semantics.request import Origin
 from tornado_proxy.wire import limits
 from tornado_proxy.wire.http2_frames import LAST_STREAM, ConnectionBroken, FrameReader, Protocol, Purse
-from tornado_proxy.wire.http2_stream import Head, Http2Stream, StreamConnection, check_trailers, read_head, stand_in
+from tornado_proxy.wire.http2_stream import Head, Http2Stream, check_trailers, read_head, stand_in
 from tornado_proxy.wire.incoming import TOO_SLOW, ClientDisconnected, MalformedMessage
-from tornado_proxy.wire.stream import NEVER, ConnectionServer
+from tornado_proxy.wire.stream import NEVER, ClientConnection, ConnectionServer
 
 _LOG = logging.getLogger("tornado_proxy")
 
@@ -36,7 +36,7 @@ It is a request, the rest of a head, the client to take what was sent, or the cl
 """
 
 
-class Http2Connection(StreamConnection):
+class Http2Connection(ClientConnection):
     """Serves many requests at once."""
 
     def __init__(self, server: ConnectionServer, peer: Origin, allowed: Limits) -> None:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import re
-from abc import abstractmethod
 from asyncio import Future
 from collections import deque
 from collections.abc import Awaitable, Iterable, Sequence
 from functools import lru_cache, partial
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 from h2.errors import ErrorCodes
 from hpack.struct import HeaderTuple, NeverIndexedHeaderTuple
@@ -143,32 +142,6 @@ def _read_fields(raw: RawFields) -> tuple[tuple[str, str], ...]:
     return tuple(pairs)
 
 
-class StreamConnection(ClientConnection):
-    """A connection as its streams see it: what they ask it to send, and tell it."""
-
-    sent: Future[None]  # until the client takes more
-
-    @abstractmethod
-    def send_head(self, stream: Http2Stream, fields: list[HeaderTuple]) -> None:
-        """Sends the head of an answer."""
-
-    @abstractmethod
-    def send_continue(self, stream: Http2Stream) -> None:
-        """Asks the client for the body (RFC 9110 15.2.1)."""
-
-    @abstractmethod
-    def send(self, stream: Http2Stream) -> None:
-        """Sends what the client takes of an answer, and ends the stream after its last piece."""
-
-    @abstractmethod
-    def end(self, stream: Http2Stream, code: ErrorCodes = ErrorCodes.NO_ERROR) -> None:
-        """Forgets a stream that the application is done with; resets it unless both sides have ended it."""
-
-    @abstractmethod
-    def consume(self, number: int, size: int) -> None:
-        """Opens the windows by bytes of a body that were taken."""
-
-
 class Http2Stream(Stream):
     """A request of HTTP/2 and its answer.
 
@@ -176,9 +149,9 @@ class Http2Stream(Stream):
     has reset the stream; `deadline` is when the client must have taken more of the answer.
     """
 
-    _connection: StreamConnection
+    _connection: Any  # an `Http2Connection`, whose module imports this one
 
-    def __init__(self, connection: StreamConnection, number: int, head: Head, mistake: RequestError | None) -> None:
+    def __init__(self, connection: ClientConnection, number: int, head: Head, mistake: RequestError | None) -> None:
         super().__init__(connection, mistake, has_body=head.has_body)
         self.number = number
         self.is_read = not head.has_body
@@ -238,7 +211,8 @@ class Http2Stream(Stream):
             return self._failed()
         self._connection.send(self)
         if not self._unsent:
-            return self._connection.sent
+            sent: Future[None] = self._connection.sent
+            return sent
         if self._drained is None or self._drained.done():
             self._drained = asyncio.get_running_loop().create_future()
         return self._drained
