@@ -9,7 +9,7 @@ from tornado_proxy.s3.boto3_reads import opened
 from tornado_proxy.s3.executor import Executor
 from tornado_proxy.s3.limits import READ_OF_THREAD
 from tornado_proxy.semantics.conditions import ByteRange
-from tornado_proxy.storage.errors import Unreachable, UpstreamError
+from tornado_proxy.storage.errors import Unreachable
 from tornado_proxy.storage.store import ObjectInfo
 
 
@@ -90,7 +90,7 @@ async def test_a_body_that_is_too_short_raises(executor):
 def test_an_invalid_answer_is_closed(executor, status, headers):
     """An answer whose headers are invalid, contradict each other or its body is an error, and its stream is closed."""
     stream = Stream(b"0123")
-    with pytest.raises((UpstreamError, IncompleteRead)):
+    with pytest.raises((ValueError, IncompleteRead)):
         opened(answer(stream, status, **headers), ByteRange(0, 3), executor)
     assert stream.closed
 

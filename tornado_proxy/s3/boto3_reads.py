@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import partial
 from http.client import IncompleteRead
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -38,7 +38,7 @@ class ThreadedResponse:
     def __init__(
         self, answer: Mapping[str, Any], asked: ByteRange | None, executor: Executor, *, lists: bool = True
     ) -> None:
-        """Reads the first chunk, in the thread that made the call; raises the exceptions of boto3, and `UpstreamError`.
+        """Reads the first chunk, in the thread that made the call; raises the exceptions of boto3, and `ValueError`.
 
         A failure that early can still become an error status.
         """
@@ -55,8 +55,7 @@ class ThreadedResponse:
         if len(chunk) < min(READ_OF_THREAD, self._left):
             raise IncompleteRead(chunk)
         if self.head.info.etag is None:
-            with _refused():
-                check_no_error(chunk)
+            check_no_error(chunk)
         self._executor = executor
         self._reading: BlockingCall[bytes] | None = None
         self._pause: float | None = None  # seconds that its reader may take for a chunk
@@ -190,8 +189,7 @@ class Boto3Reads:
             except UpstreamError:  # a page, which boto3 could not parse
                 self._quirks.lists = False
                 raise
-            with _refused():
-                listed = read_listing(answer[_DOCUMENT], _headers(answer))
+            listed = read_listing(answer[_DOCUMENT], _headers(answer))
             self._quirks.lists = True
             return listed
 
@@ -215,22 +213,16 @@ class Boto3Reads:
         request.headers["Accept-Encoding"] = self._quirks.accepted
 
     async def _run(self, doing: str, call: Callable[[], T], undo: Callable[[T], object] | None = None) -> T:
-        with translated(f"{doing} in `{self._bucket.name}`"):
-            return await self._executor.run(call, undo)
+        try:
+            with translated(f"{doing} in `{self._bucket.name}`"):
+                return await self._executor.run(call, undo)
+        except ValueError as error:  # of an answer that cannot be used
+            raise UpstreamError(str(error)) from error
 
 
 def _keep_document(response_dict: Mapping[str, Any], customized_response_dict: dict[str, Any], **_: object) -> None:
     """Keeps what boto3 parses, since a listing is read in one way."""
     customized_response_dict[_DOCUMENT] = response_dict["body"]
-
-
-@contextmanager
-def _refused() -> Iterator[None]:
-    """Makes an answer that cannot be used an `UpstreamError`."""
-    try:
-        yield
-    except ValueError as error:
-        raise UpstreamError(str(error)) from error
 
 
 def _headers(answer: Mapping[str, Any]) -> Headers:
@@ -242,7 +234,5 @@ def _headers(answer: Mapping[str, Any]) -> Headers:
 def _head(
     answer: Mapping[str, Any], asked: ByteRange | None = None, *, has_body: bool = True, lists: bool
 ) -> ObjectHead:
-    """Returns the head of an object; raises `UpstreamError`."""
     status = answer["ResponseMetadata"]["HTTPStatusCode"]
-    with _refused():
-        return object_head(status, _headers(answer), asked, has_body=has_body, lists=lists)
+    return object_head(status, _headers(answer), asked, has_body=has_body, lists=lists)
