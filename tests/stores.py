@@ -116,11 +116,7 @@ async def async_chunks(*chunks: bytes) -> AsyncIterator[bytes]:
 
 @asynccontextmanager
 async def store_at(
-    url: str,
-    reads: Literal["loop", "executor"] = "loop",
-    threads: int = 4,
-    name: str = "bucket",
-    **settings: Any,
+    url: str, reads: Literal["loop", "executor"] = "loop", threads: int = 4, name: str = "bucket", **settings: Any
 ) -> AsyncIterator[S3Store]:
     """Opens a store of a bucket at an S3, whose conditions are trusted; the machine may be busy, so timeouts are long.
 

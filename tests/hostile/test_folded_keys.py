@@ -236,11 +236,7 @@ async def test_no_spelling_leads_out_of_a_users_directory(name):
 async def test_no_name_of_a_file_leads_past_the_resources():
     r"""The name of a form's file is a part of the path: on a store that reads `\` as `/`, it leads elsewhere."""
     store = _store("backslashes")
-    settings = {
-        "resources": [CLOSED, OPEN],
-        "actions": WRITABLE,
-        "bucket": Bucket("b", folding=FOLDING["backslashes"]),
-    }
+    settings = {"resources": [CLOSED, OPEN], "actions": WRITABLE, "bucket": Bucket("b", folding=FOLDING["backslashes"])}
     async with serve(store, **settings, **FRONT) as site:
         for name, status in (("Private\\é", 401), ("x\\..\\Private\\é", 400)):
             assert (await site.upload("/", part("file", b"changed", filename=name))).status == status

@@ -6,15 +6,7 @@ from rule_texts import document, parsed
 
 from tornado_proxy.rules.diagnostic import SourceFile, Span
 from tornado_proxy.rules.recovery import undelimited
-from tornado_proxy.rules.tree import (
-    Comment,
-    Literal,
-    group_lines,
-    literal,
-    name_text,
-    print_document,
-    string_text,
-)
+from tornado_proxy.rules.tree import Comment, Literal, group_lines, literal, name_text, print_document, string_text
 
 SOURCE = SourceFile("a.rules", r'"a\\b"')
 LITERAL = Literal("a\\b", Span(SOURCE, 0, 6), offsets=(1, 2, 4, 5))

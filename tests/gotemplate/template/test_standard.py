@@ -2,17 +2,7 @@ import pytest
 from go_programs import GO, HELM, budget, failure
 
 from gotemplate.template.standard import STANDARD
-from gotemplate.template.values import (
-    INVALID,
-    ExecutionError,
-    Map,
-    Nil,
-    Slice,
-    Struct,
-    Type,
-    deep_equal,
-    string_slice,
-)
+from gotemplate.template.values import INVALID, ExecutionError, Map, Nil, Slice, Struct, Type, deep_equal, string_slice
 
 eq, ge, gt, le, lt, ne = (STANDARD[name].call for name in ("eq", "ge", "gt", "le", "lt", "ne"))
 POINTER, VALUE = Type("*x.Y", "ptr"), Type("x.Z", "struct")
@@ -86,11 +76,7 @@ def test_deep_equality_needs_one_type(first, other, equal):
 
 @pytest.mark.parametrize(
     ("text", "escaped"),
-    [
-        (b"\n\x00\x7f", b"\\u000A\\u0000\x7f"),
-        ("é\u2028".encode(), "é\\u2028".encode()),
-        (b"\xff", b"\xff"),
-    ],
+    [(b"\n\x00\x7f", b"\\u000A\\u0000\x7f"), ("é\u2028".encode(), "é\\u2028".encode()), (b"\xff", b"\xff")],
 )
 def test_javascript_strings_are_escaped(text, escaped):
     """The function `js` escapes unprintable characters, except bytes that aren't UTF-8."""

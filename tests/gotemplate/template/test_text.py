@@ -19,40 +19,21 @@ from gotemplate.template.text import (
 )
 
 
-@pytest.mark.parametrize(
-    ("string", "trimmed"),
-    [
-        ("\u3000\xa0é\u2028".encode(), "é".encode()),
-        (b" \xff ", b"\xff"),
-    ],
-)
+@pytest.mark.parametrize(("string", "trimmed"), [("\u3000\xa0é\u2028".encode(), "é".encode()), (b" \xff ", b"\xff")])
 def test_white_space_is_that_of_unicode(string, trimmed):
     """Information separators, which Python strips, and invalid bytes are not white space."""
     assert text.trim_space(string) == trimmed
 
 
 @pytest.mark.parametrize(
-    ("string", "possible"),
-    [
-        (b"a\tb", True),
-        (b"\x7f", False),
-        (b"\xff", False),
-        ("\ufeff".encode(), False),
-    ],
+    ("string", "possible"), [(b"a\tb", True), (b"\x7f", False), (b"\xff", False), ("\ufeff".encode(), False)]
 )
 def test_a_raw_string_has_one_printable_line(string, possible):
     """Backticks, control characters, byte order marks and invalid bytes need a quoted string."""
     assert can_backquote(string) is possible
 
 
-@pytest.mark.parametrize(
-    ("literal", "offset"),
-    [
-        (r'"\q"', 1),
-        (r'"a\x4"', 2),
-        (r'"a\U00110000"', 2),
-    ],
-)
+@pytest.mark.parametrize(("literal", "offset"), [(r'"\q"', 1), (r'"a\x4"', 2), (r'"a\U00110000"', 2)])
 def test_an_invalid_escape_is_reported_with_its_place(literal, offset):
     """The offset of an invalid escape counts from the opening quote."""
     with pytest.raises(QuotingError) as caught:
