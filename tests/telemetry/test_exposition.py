@@ -55,13 +55,6 @@ def _value(name, labels=None, **state) -> float | None:
     return next(found, None)
 
 
-def test_each_outcome_of_reloads_has_a_count():
-    counts = {
-        each: _value("reloads_total", {"outcome": each}, reloads={"refused": 2}) for each in ("refused", "loaded")
-    }
-    assert counts == {"refused": 2, "loaded": 0}
-
-
 @pytest.mark.parametrize(
     ("name", "labels", "state", "value"),
     [
