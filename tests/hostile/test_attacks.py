@@ -58,8 +58,8 @@ ATTACKS = {
     "a PUT or DELETE that a page of another origin makes": [
         "end_to_end/test_sign_in.py::test_a_page_of_another_origin_writes_nothing",
         "end_to_end/test_sign_in.py::test_a_picture_logs_nobody_out",
-        "auth/test_oidc.py::test_another_origin_cannot_write_with_a_session",
-        "auth/test_oidc.py::test_a_logout_ends_the_session_here_and_at_the_issuer",
+        "auth/test_oidc.py::test_a_page_of_another_origin_logs_nobody_out",
+        "end_to_end/test_sign_in.py::test_a_logout_ends_the_session_here_and_at_the_issuer",
         "auth/test_authenticator.py::test_a_page_of_another_origin_cannot_write_with_a_certificate",
         "integration/browser/test_listing.py::test_a_page_of_another_site_can_neither_upload_nor_delete"],
     "a way in that only the conversion of another proxy's configuration opens": [
@@ -85,7 +85,7 @@ ATTACKS = {
         "auth/test_oidc.py::test_two_authorizations_are_refused"],
     "a session that goes on although its issuer does not renew it": [
         "auth/test_oidc.py::test_a_session_counts_as_long_as_its_address_is_verified_enough",
-        "auth/test_oidc.py::test_an_answer_that_names_no_user_renews_nothing",
+        "auth/test_oidc.py::test_a_session_that_cannot_be_renewed_ends",
         "auth/test_oidc.py::test_a_session_goes_on_for_a_day_without_its_issuer",
         "auth/test_oidc.py::test_a_refresh_token_is_redeemed_once",
         "auth/test_oidc.py::test_an_issuer_that_hangs_delays_few_requests"],

@@ -10,7 +10,7 @@ from tornado_proxy.semantics.request import User
 ANN = BasicUser("ann", Secret("value", "secret"))
 BEN = BasicUser("ben", Secret("value", "secret"))
 PUBLIC = Resource("/public/**", white_list=True)
-PRIVATE = Resource("/private/**", ("GET", "PUT"), provider="staff", users=(ANN,))
+PRIVATE = Resource("/private/**", ("GET", "HEAD", "PUT"), provider="staff", users=(ANN,))
 REST = Resource("/**", provider="staff", users=(BEN,))
 
 

@@ -32,7 +32,7 @@ from tornado_proxy.web import handler, handlers
 STAFF = {
     "resources": [
         Resource("/public/**", white_list=True),
-        Resource("/**", ("GET", "PUT"), provider="staff", users=(BasicUser("ann", Secret("test", "x")),)),
+        Resource("/**", ("GET", "HEAD", "PUT"), provider="staff", users=(BasicUser("ann", Secret("test", "x")),)),
     ],
     "authenticators": {"staff": Staff()},
 }

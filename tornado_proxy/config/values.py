@@ -390,22 +390,24 @@ def endpoint(text: str) -> str:
     return text
 
 
-def header_pairs(pairs: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
-    """Headers with their values: each has a name, and none is given twice in different cases."""
+_HeaderPairs = tuple[tuple[str, str], ...]
+
+
+def header_pairs(pairs: _HeaderPairs, refused: frozenset[str] = frozenset(), by: str = "") -> _HeaderPairs:
+    """Headers with their values: each has a name, none is `refused`, and none is given twice in different cases."""
     seen: set[str] = set()
     for name, _ in pairs:
-        if header_name(name).lower() in seen:
+        if (lowered := header_name(name).lower()) in refused:
+            raise InvalidValue(f"cannot have `{name}`", by)
+        if lowered in seen:
             raise InvalidValue(f"has `{name}` twice", "names are the same in upper and lower case")
-        seen.add(name.lower())
+        seen.add(lowered)
     return pairs
 
 
-def header_templates(pairs: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
+def header_templates(pairs: _HeaderPairs) -> _HeaderPairs:
     """Headers with their templates; headers that delimit a message are refused."""
-    for name, _ in pairs:
-        if name.lower() in _SET_BY_THE_SERVER:
-            raise InvalidValue(f"cannot have `{name}`", "that header is set by the server")
-    return header_pairs(pairs)
+    return header_pairs(pairs, _SET_BY_THE_SERVER, "that header is set by the server")
 
 
 def header_values(pairs: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
@@ -423,10 +425,8 @@ s3_header = TextPattern(
 
 def s3_headers(pairs: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
     """Headers of calls to S3, with names in lower case."""
-    for name, _ in pairs:
-        if name.lower() in _OF_S3_CALLS:
-            raise InvalidValue(f"cannot have `{name}`", "the service sets that header itself")
-    return tuple((name.lower(), value) for name, value in header_pairs(pairs))
+    taken = header_pairs(pairs, _OF_S3_CALLS, "the service sets that header itself")
+    return tuple((name.lower(), value) for name, value in taken)
 
 
 def status_template(text: str) -> str:

@@ -101,7 +101,7 @@ class Access:
         self._resources = tuple((each, compile_pattern(path_expression(each.path))) for each in resources)
         # For each method its resources in order, and the guard of each.
         self._rulings: dict[str, tuple[FirstMatch, list[Guard]]] = {}
-        for method in {method for each in resources for method in _methods(each)}:
+        for method in {method for each in resources for method in each.methods}:
             pairs = self._for_method(method)
             guards = [_guard(each) for each, _ in pairs]
             self._rulings[method] = FirstMatch([pattern for _, pattern in pairs]), guards
@@ -119,7 +119,7 @@ class Access:
             yield AccessCheck(folded, self._folded.guard(folded, method), is_folded=True)
 
     def guard(self, path: RequestPath, method: str) -> Guard:
-        """Returns the guard of a path and a method; HEAD is treated as GET."""
+        """Returns the guard of a path and a method."""
         if not self._resources:
             return Anyone()
         if method not in self._rulings:
@@ -135,12 +135,7 @@ class Access:
         return tuple(each for each, pattern in self._for_method(method) if pattern.search(check.path))
 
     def _for_method(self, method: str) -> list[tuple[Resource, Pattern]]:
-        return [pair for pair in self._resources if method in _methods(pair[0])]
-
-
-def _methods(resource: Resource) -> frozenset[str]:
-    methods = frozenset(resource.methods)
-    return methods | {"HEAD"} if "GET" in methods else methods
+        return [pair for pair in self._resources if method in pair[0].methods]
 
 
 def _guard(resource: Resource) -> Guard:
