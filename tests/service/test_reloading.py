@@ -63,8 +63,10 @@ class ReloadScene:
 
 @pytest.fixture
 def scene(tmp_path):
-    """A reloader whose files are valid."""
-    return ReloadScene(Files.create(tmp_path, site=GOOD))
+    """A reloader whose files are valid, and who asks no bucket."""
+    files = Files.create(tmp_path, site=GOOD)
+    files.configure(f"{CONFIGURATION}reload: {{probe: off}}\n")
+    return ReloadScene(files)
 
 
 def test_changes_are_reported(scene):
@@ -287,6 +289,18 @@ def test_a_secret_that_no_bucket_takes_is_told(scene):
     scene.rotate()
     assert "keeps its secrets and certificates: target `site`" in scene.reloader.edit.failure.diagnostics[-1].message
     assert scene.serving.generation.number == 1
+
+
+def test_rotated_keys_are_tried_as_an_edit_is(tmp_path):
+    """With `probe: refuse`, the old ones stay if the bucket cannot be used with the new ones."""
+    files = Files.create(tmp_path, site=GOOD)
+    away = CONFIGURATION.replace("region: eu-west-1", "s3Endpoint: 'http://127.0.0.1:1'")
+    files.configure(f"{away}reload: {{probe: refuse}}\n")
+    scene = ReloadScene(files)
+    scene.edit(BAD)
+    scene.rotate()
+    assert "keeps its secrets and certificates: the bucket" in scene.reloader.edit.failure.diagnostics[-1].message
+    assert _secret(scene) == "s3cret"
 
 
 def test_failing_tests_are_not_forgotten_by_a_renewal(scene):
