@@ -41,6 +41,7 @@ def test_values_are_formatted_as_go_source(value, text):
 @pytest.mark.parametrize(
     ("value", "verb", "text"),
     [
+        (True, "d", "%!d(bool=true)"),
         (1j, "d", "%!d(complex128=(0+1i))"),
         (1, "p", "%!p(int=1)"),
         (Slice([1, b"a", None]), "d", "[1 %!d(string=a) <nil>]"),

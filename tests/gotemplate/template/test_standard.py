@@ -61,6 +61,7 @@ def test_values_that_cannot_be_compared_fail(compare, operands, message):
         (None, 1, False),
         (Slice(), Slice(nil=True), False),
         (Slice([b"a"]), string_slice([b"a"]), False),
+        (Map({b"a": 1}), Map({b"b": 1}), False),
         (Map({b"a": 1}), Map({b"a": 2}), False),
         (Map(), Map(nil=True), False),
         (Struct(POINTER, [1]), Struct(POINTER, [1]), True),
