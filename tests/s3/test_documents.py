@@ -1,139 +1,86 @@
 """Certificates are fetched by HTTP, from S3, SSM or Secrets Manager, with limits on size and time."""
 
 import json
-import threading
-import time
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 from msgspec.structs import replace
+from scripted_s3 import Reply, error_reply, reply, scripted_s3
 
 from tornado_proxy.config.secrets import Credentials, Secret
 from tornado_proxy.config.server import UrlConfig
 from tornado_proxy.config.values import GuardedUrl
 from tornado_proxy.s3.documents import DocumentUnavailable, fetch_document
+from tornado_proxy.s3.limits import PIECE_OF_DOCUMENT
 
 KEYS = Credentials(Secret("test", "a"), Secret("test", "b"))
 
 
-class _Handler(BaseHTTPRequestHandler):
-    """Answers as an HTTP server, S3, SSM and Secrets Manager; the server's `requested` lists what was requested."""
-
-    def do_GET(self):
-        self.server.requested.append(self.path)
-        if self.path == "/slow":
-            self.send_response(200)
-            self.end_headers()
-            for _ in range(50):
-                self.wfile.write(b"x")
-                self.wfile.flush()
-                time.sleep(0.05)
-        elif self.path == "/redirected":
-            self._answer(302, b"", Location="/plain")
-        elif self.path == "/broken":
-            self._answer(302, b"", Location="http://127.0.0.1:1/hush?hush")
-        elif self.path == "/large":
-            self._answer(200, b"x" * 2_000_000)
-        elif self.path in ("/plain", "/bucket/folder/key.pem"):
-            self._answer(200, b"content")
-        else:
-            self._answer(404, b"<Error><Code>NoSuchKey</Code></Error>")
-
-    def do_POST(self):
-        parameters = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        target = self.headers["X-Amz-Target"]
-        self.server.requested.append((target, parameters))
-        if target == "AmazonSSM.GetParameter":
-            self._answer(200, json.dumps({"Parameter": {"Value": "content"}}).encode())
-        elif parameters["SecretId"].endswith("binary"):
-            self._answer(200, json.dumps({"SecretBinary": "Y29udGVudA=="}).encode())
-        else:
-            self._answer(200, json.dumps({"SecretString": "content"}).encode())
-
-    def _answer(self, status, body, **headers):
-        self.send_response(status)
-        for name, value in {"Content-Length": str(len(body)), **headers}.items():
-            self.send_header(name, value)
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_):
-        """Logs nothing."""
-
-
-@pytest.fixture
-def server():
-    """A running server."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), _Handler) as server:
-        server.requested, server.url = [], f"http://127.0.0.1:{server.server_port}"
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
-        thread.start()
-        try:
-            yield server
-        finally:
-            server.shutdown()
-            thread.join()
+CONTENT = reply(200, b"content")
+SLOW = Reply(b"HTTP/1.1 200 OK\r\n\r\n" + bytes(PIECE_OF_DOCUMENT - 40), drop=b"x")  # a piece takes two seconds
 
 
 def _aws(endpoint):
     return UrlConfig(aws_region="eu-west-1", aws_endpoint=endpoint, aws_credentials=KEYS)
 
 
-@pytest.mark.parametrize("path", ["/plain", "/redirected"])
-def test_a_document_is_fetched_by_http(server, path):
+@pytest.mark.parametrize("replies", [(CONTENT,), (reply(302, Location="/other"), CONTENT)])
+def test_a_document_is_fetched_by_http(replies):
     """A document is fetched by HTTP, also after a redirect."""
-    assert fetch_document(GuardedUrl(server.url + path), UrlConfig()) == b"content"
+    with scripted_s3(*replies) as server:
+        assert fetch_document(GuardedUrl(f"{server.url}/a"), UrlConfig()) == b"content"
 
 
 @pytest.mark.parametrize("url", ["s3://bucket/folder/key.pem", "arn:aws:s3:::bucket/folder/key.pem"])
-def test_a_document_is_fetched_from_s3(server, url):
+def test_a_document_is_fetched_from_s3(url):
     """A document is fetched from S3 by its URL or its ARN, from an endpoint with or without a scheme."""
-    assert fetch_document(GuardedUrl(url), _aws(server.url)) == b"content"
-    # The host is still an IP address, so the bucket stays in the path.
-    without_scheme = replace(_aws(server.url.removeprefix("http://")), aws_disable_ssl=True)
-    assert fetch_document(GuardedUrl(url), without_scheme) == b"content"
-    assert server.requested == ["/bucket/folder/key.pem"] * 2
+    with scripted_s3(CONTENT, CONTENT) as server:
+        assert fetch_document(GuardedUrl(url), _aws(server.url)) == b"content"
+        # The host is still an IP address, so the bucket stays in the path.
+        without_scheme = replace(_aws(server.url.removeprefix("http://")), aws_disable_ssl=True)
+        assert fetch_document(GuardedUrl(url), without_scheme) == b"content"
+    assert server.request_lines() == ["GET /bucket/folder/key.pem"] * 2
 
 
 SSM = "arn:aws:ssm:eu-west-1:123456789012:parameter/a/b"
-SECRETS = "arn:aws:secretsmanager:eu-west-1:123456789012:secret:"
+SECRET = "arn:aws:secretsmanager:eu-west-1:123456789012:secret:a"
+OF_SECRET = "secretsmanager.GetSecretValue", {"SecretId": SECRET}
 
 
 @pytest.mark.parametrize(
-    ("arn", "requested"),
+    ("arn", "answer", "asked"),
     [
-        (SSM, ("AmazonSSM.GetParameter", {"Name": SSM, "WithDecryption": True})),
-        *(
-            (SECRETS + name, ("secretsmanager.GetSecretValue", {"SecretId": SECRETS + name}))
-            for name in ("text", "binary")
-        ),
+        (SSM, {"Parameter": {"Value": "content"}}, ("AmazonSSM.GetParameter", {"Name": SSM, "WithDecryption": True})),
+        (SECRET, {"SecretString": "content"}, OF_SECRET),
+        (SECRET, {"SecretBinary": "Y29udGVudA=="}, OF_SECRET),
     ],
     ids=["SSM", "Secrets Manager, text", "Secrets Manager, bytes"],
 )
-def test_a_document_is_fetched_from_a_service_of_aws(server, arn, requested):
+def test_a_document_is_fetched_from_a_service_of_aws(arn, answer, asked):
     """It is requested by its ARN, which also names the account; a parameter of SSM is requested decrypted."""
-    assert fetch_document(GuardedUrl(arn), _aws(server.url)) == b"content"
-    assert server.requested == [requested]
+    with scripted_s3(reply(200, json.dumps(answer).encode())) as server:
+        assert fetch_document(GuardedUrl(arn), _aws(server.url)) == b"content"
+    assert (server.header(0, "x-amz-target"), json.loads(server.bodies[0])) == asked
 
 
 @pytest.mark.parametrize(
-    ("path", "timeout", "message"),
+    ("answer", "timeout", "message"),
     [
-        ("/missing", 20, "the answer is 404"),
-        ("/large", 20, "the document has more than 1048576 bytes"),
-        ("/slow", 1.5, "the answer takes too long"),
+        (reply(404), 20, "the answer is 404"),
+        (reply(200, b"x" * 2_000_000), 20, "the document has more than 1048576 bytes"),
+        (SLOW, 1.5, "the answer takes too long"),
     ],
+    ids=["missing", "large", "slow"],
 )
-def test_a_failure_to_fetch_by_http_is_reported(server, path, timeout, message):
+def test_a_failure_to_fetch_by_http_is_reported(answer, timeout, message):
     """A missing document, a document that is too large, and an answer that takes too long are reported."""
-    with pytest.raises(DocumentUnavailable) as error:
-        fetch_document(GuardedUrl(server.url + path), UrlConfig(http_timeout=timeout))
+    with scripted_s3(answer) as server, pytest.raises(DocumentUnavailable) as error:
+        fetch_document(GuardedUrl(server.url), UrlConfig(http_timeout=timeout))
     assert str(error.value) == message
 
 
-def test_a_failure_to_fetch_from_s3_is_reported(server):
+def test_a_failure_to_fetch_from_s3_is_reported():
     """The message has the code of S3's error."""
-    with pytest.raises(DocumentUnavailable, match="`NoSuchKey`"):
+    with scripted_s3(error_reply(404, "NoSuchKey")) as server, pytest.raises(DocumentUnavailable, match="`NoSuchKey`"):
         fetch_document(GuardedUrl("s3://bucket/missing"), _aws(server.url))
 
 
@@ -145,10 +92,11 @@ def test_a_dead_server_is_reported(url):
 
 
 @pytest.mark.parametrize(
-    "url", ["http://ann:hush@127.0.0.1:1/a?t=hush", "http://127.0.0.1:1/hush?hush", "{server}/broken"]
+    "url", ["http://ann:hush@127.0.0.1:1/a?t=hush", "http://127.0.0.1:1/hush?hush", "{server}/redirects"]
 )
-def test_no_failure_shows_an_address(server, url):
+def test_no_failure_shows_an_address(url):
     """The reason of a failed fetch has no path and no query, which a library would add, and not where a redirect leads."""
-    with pytest.raises(DocumentUnavailable) as error:
+    redirect = reply(302, Location="http://127.0.0.1:1/hush?hush")
+    with scripted_s3(redirect) as server, pytest.raises(DocumentUnavailable) as error:
         fetch_document(GuardedUrl(url.format(server=server.url)), UrlConfig())
     assert "hush" not in str(error.value)

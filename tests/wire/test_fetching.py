@@ -1,54 +1,31 @@
 import asyncio
 import socket
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
+from scripted_s3 import Reply, Then, reply, scripted_s3
 
 from tornado_proxy.config.values import GuardedUrl
 from tornado_proxy.wire.dialing import Fetch, Fetched, HttpFetcher
-
-
-class _Handler(BaseHTTPRequestHandler):
-    def do_GET(self):
-        self.send_response(302 if self.path == "/moved" else 200)
-        self.send_header("Location", "/")
-        self.end_headers()
-        self.wfile.write(b"x" * (2 * 1024 * 1024) if self.path == "/large" else self.path.encode())
-
-    def do_POST(self):
-        body = self.rfile.read(int(self.headers["Content-Length"]))
-        self.send_response(400)
-        self.end_headers()
-        self.wfile.write(body + self.headers["X-A"].encode())
-
-    def log_message(self, *_arguments):
-        pass
-
-
-@pytest.fixture(scope="module")
-def url():
-    with ThreadingHTTPServer(("127.0.0.1", 0), _Handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
 
 
 def _fetch(request, timeout=5.0):
     return asyncio.run(HttpFetcher(timeout)(request))
 
 
-def test_an_answer_of_any_status_is_returned(url):
+def test_an_answer_of_any_status_is_returned():
     """An answer with an error or a redirect is returned as it is."""
-    assert _fetch(Fetch(GuardedUrl(f"{url}/a"))) == Fetched(200, b"/a")
-    assert _fetch(Fetch(GuardedUrl(f"{url}/moved"))).status == 302
-    assert _fetch(Fetch(GuardedUrl(f"{url}/"), {"X-A": "!"}, "form")) == Fetched(400, b"form!")
+    with scripted_s3(reply(200, b"a"), reply(302, Location="/"), reply(400, b"no")) as server:
+        assert _fetch(Fetch(GuardedUrl(f"{server.url}/a"))) == Fetched(200, b"a")
+        assert _fetch(Fetch(GuardedUrl(f"{server.url}/moved"))).status == 302
+        assert _fetch(Fetch(GuardedUrl(f"{server.url}/"), {"X-A": "!"}, "form")) == Fetched(400, b"no")
+    assert server.request_lines() == ["GET /a", "GET /moved", "POST /"]
+    assert (server.header(2, "x-a"), server.bodies[2]) == ("!", b"form")
 
 
-def test_an_answer_that_is_too_large_is_an_error(url):
+def test_an_answer_that_is_too_large_is_an_error():
     """An answer that is too large raises OSError, so a provider can't fill the memory."""
-    with pytest.raises(OSError, match="closed"):
-        _fetch(Fetch(GuardedUrl(f"{url}/large")))
+    with scripted_s3(reply(200, bytes(2 * 1024**2))) as server, pytest.raises(OSError, match="closed"):
+        _fetch(Fetch(GuardedUrl(server.url)))
 
 
 @pytest.mark.parametrize(
@@ -65,19 +42,8 @@ def test_an_answer_that_is_too_large_is_an_error(url):
 )
 def test_an_answer_that_is_not_http_is_an_error(answer):
     """Whatever a server sends, the caller gets an answer or OSError."""
-
-    async def scenario():
-        async def send(reader, writer):
-            await reader.readuntil(b"\r\n\r\n")
-            writer.write(answer)
-            writer.close()
-
-        async with await asyncio.start_server(send, "127.0.0.1", 0) as server:
-            port = server.sockets[0].getsockname()[1]
-            await HttpFetcher(5.0)(Fetch(GuardedUrl(f"http://127.0.0.1:{port}/")))
-
-    with pytest.raises(OSError, match=r"closed|not found within"):
-        asyncio.run(scenario())
+    with scripted_s3(Reply(answer, Then.CLOSE)) as server, pytest.raises(OSError, match=r"closed|not found within"):
+        _fetch(Fetch(GuardedUrl(server.url)))
 
 
 def test_no_answer_in_time_is_an_error():
@@ -99,19 +65,19 @@ def test_json_that_nothing_can_be_done_with_is_refused(text):
         Fetched(200, text).document()
 
 
-def test_a_server_that_hangs_delays_no_other(url):
+def test_a_server_that_hangs_delays_no_other():
     """However many requests wait for one server, those for another one are sent."""
 
-    async def scenario(silent):
+    async def scenario(silent, url):
         fetch, hanging = HttpFetcher(), GuardedUrl(f"http://127.0.0.1:{silent.getsockname()[1]}/")
         waiting = asyncio.gather(*(fetch(Fetch(hanging)) for _ in range(120)), return_exceptions=True)
         await asyncio.sleep(0)
         try:
             async with asyncio.timeout(5):
-                return await fetch(Fetch(GuardedUrl(f"{url}/a")))
+                return await fetch(Fetch(GuardedUrl(url)))
         finally:
             silent.close()  # resets the connections
             assert all(isinstance(each, OSError) for each in await waiting)
 
-    with socket.create_server(("127.0.0.1", 0), backlog=200) as silent:
-        assert asyncio.run(scenario(silent)) == Fetched(200, b"/a")
+    with socket.create_server(("127.0.0.1", 0), backlog=200) as silent, scripted_s3(reply(200, b"a")) as server:
+        assert asyncio.run(scenario(silent, server.url)) == Fetched(200, b"a")
