@@ -1,9 +1,8 @@
 import pytest
-from configurations import MINIMAL, codes_and_messages_in_target, report, settings, target
+from configurations import MINIMAL, codes_and_messages_in_target, report, target
 
 from tornado_proxy.config.actions import Actions, DeleteAction, GetAction, HeadAction, PutAction, SystemMetadata
-from tornado_proxy.config.server import Tracing
-from tornado_proxy.config.values import GIB, GuardedUrl
+from tornado_proxy.config.values import GIB
 
 
 @pytest.mark.parametrize(
@@ -81,14 +80,6 @@ def test_a_webhook_is_read():
     ((name, secret),) = webhook.secret_headers
     assert (name, secret.reveal()) == ("Authorization", "secret")
     assert "'secret'" not in repr(webhook)
-
-
-def test_tracing_is_off_unless_it_is_configured():
-    """Tracing needs only its endpoint."""
-    assert settings(MINIMAL).tracing is None
-    assert settings("tracing: {endpoint: 'http://127.0.0.1:4318/v1/traces'}\n" + MINIMAL).tracing == Tracing(
-        GuardedUrl("http://127.0.0.1:4318/v1/traces")
-    )
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ from configurations import MINIMAL, codes_and_messages, codes_and_messages_in_ta
 from tornado_proxy.config.model import Mount, Settings, Target
 from tornado_proxy.config.options import all_options
 from tornado_proxy.config.providers import BasicProvider
-from tornado_proxy.config.server import InternalServer, Limits, Log, S3Pool, Server
-from tornado_proxy.config.values import KIB, MIB
+from tornado_proxy.config.server import InternalServer, Limits, Log, S3Pool, Server, Tracing
+from tornado_proxy.config.values import KIB, MIB, GuardedUrl
 
 BUCKET = "targets: {site: {bucket: {name: my-bucket, %s}}}"
 
@@ -23,26 +23,26 @@ def test_options_have_the_defaults_of_the_settings():
     default = Settings()
     expected = (default.server, default.internal_server, default.limits)
     assert (parsed.server, parsed.internal_server, parsed.limits) == expected
-    assert (parsed.s3, parsed.log) == (default.s3, default.log)
+    assert (parsed.s3, parsed.log, parsed.tracing) == (default.s3, default.log, None)
     assert (parsed.rules, parsed.basic_providers) == ((), ())
 
 
-def test_listeners_are_read():
-    text = "server: {listenAddr: '', port: 0, gracePeriod: 1m}\ninternalServer: {listenAddr: '::1', port: 1}\n"
-    parsed = settings(text + MINIMAL)
-    assert (parsed.server, parsed.internal_server) == (Server("", 0, grace_period=60.0), InternalServer("::1", 1))
-
-
-def test_limits_are_read():
-    text = (
-        "limits: {maxHeaderSize: 32KiB, maxFormFieldSize: 1MiB, idleTimeout: 1m, bodyTimeout: 5, sendTimeout: 1.5s}\n"
-    )
-    assert settings(text + MINIMAL).limits == Limits(32 * KIB, MIB, 60.0, body_timeout=5.0, send_timeout=1.5)
-
-
-def test_log_and_s3_are_read():
-    parsed = settings("log: {level: debug, format: json}\ns3: {threads: 4}\n" + MINIMAL)
-    assert (parsed.log, parsed.s3) == (Log("debug", "json"), S3Pool(4))
+@pytest.mark.parametrize(
+    ("options", "name", "section"),
+    [
+        ("server: {listenAddr: '', port: 0, gracePeriod: 1m}", "server", Server("", 0, grace_period=60.0)),
+        ("internalServer: {listenAddr: '::1', port: 1}", "internal_server", InternalServer("::1", 1)),
+        (
+            "limits: {maxHeaderSize: 32KiB, maxFormFieldSize: 1MiB, idleTimeout: 1m, bodyTimeout: 5, sendTimeout: 1.5s}",
+            "limits", Limits(32 * KIB, MIB, 60.0, body_timeout=5.0, send_timeout=1.5),
+        ),
+        ("log: {level: debug, format: json}", "log", Log("debug", "json")),
+        ("s3: {threads: 4}", "s3", S3Pool(4)),
+        ("tracing: {endpoint: 'http://127.0.0.1/v1'}", "tracing", Tracing(GuardedUrl("http://127.0.0.1/v1"))),
+    ],
+)  # fmt: skip
+def test_a_section_is_read(options, name, section):
+    assert getattr(settings(f"{options}\n{MINIMAL}"), name) == section
 
 
 @pytest.mark.parametrize("name", ["staff", "1", "a b"])
