@@ -243,29 +243,23 @@ def to_json(decision: Decision) -> dict[str, Any]:
 def _rewriting_json(rewriting: RewriteTrace, rewrites: _Rules) -> dict[str, Any]:
     failure, matched = rewriting.failure, rewriting.matched
     misses, unshown, untried = _misses(rewriting, rewrites)
-    shown = [_rule_json(each, "no match", near_miss=None if miss is None else asdict(miss)) for each, miss in misses]
+
+    def shown(rule: Rule | Counted, outcome: str, **more: object) -> dict[str, Any]:
+        return {**rewrite_json(rule), "outcome": outcome, "groups": None, "near_miss": None, **more}
+
+    rules = [shown(each, "no match", near_miss=miss and asdict(miss)) for each, miss in misses]
     if matched is not None and (rewriting.captures is not None or isinstance(matched, ListedAddress)):
-        groups = groups_json(rewriting.captures) if rewriting.captures else None
-        shown.append(_rule_json(matched, "matched", groups=groups))
-    shown += [_rule_json(each, "not tried") for each in untried[:NEAREST_SHOWN]]
+        rules.append(shown(matched, "matched", groups=rewriting.captures and groups_json(rewriting.captures)))
+    rules += [shown(each, "not tried") for each in untried[:NEAREST_SHOWN]]
     return {
         "key": rewriting.key,
-        "rewrites": shown,
+        "rewrites": rules,
         "unshown": {"no_match": unshown, "not_tried": max(0, len(untried) - NEAREST_SHOWN)},
         "result": rewriting.result,
         "rewritten_key": rewriting.rewritten,
         "object_key": rewriting.object_key,
         "error": failure and {"status": failure.status, "message": failure.reason},
     }
-
-
-def _rule_json(
-    rewrite: Rule | Counted,
-    outcome: str,
-    groups: list[dict[str, Any]] | None = None,
-    near_miss: dict[str, str] | None = None,
-) -> dict[str, Any]:
-    return {**rewrite_json(rewrite), "outcome": outcome, "groups": groups, "near_miss": near_miss}
 
 
 class NearMiss(msgspec.Struct, frozen=True):
@@ -312,9 +306,8 @@ class Usage(msgspec.Struct):
     sites: Sequence[Site]
     log: RequestLog
     top: int
-    rewrites: Counter[tuple[str, int | None]] = msgspec.field(
-        default_factory=Counter
-    )  # by target and number, None: no rewrite
+    # By target and number, None: no rewrite.
+    rewrites: Counter[tuple[str, int | None]] = msgspec.field(default_factory=Counter)
     unmatched: Counter[tuple[str, str]] = msgspec.field(default_factory=Counter)  # by target and path
     errors: Counter[tuple[int, str]] = msgspec.field(default_factory=Counter)  # by status and reason
     examples: dict[tuple[int, str], str] = {}  # a path for each of them
