@@ -3,18 +3,16 @@
 import gc
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from itertools import product
+from itertools import combinations, product, starmap, takewhile
 from math import inf
 from time import thread_time
+from typing import NamedTuple
 
 import pytest
 
-MakeText = Callable[[int], str]
-"""Returns a text of about this length in characters."""
-
-SHORT, LONGER = 64, 512  # characters of the texts among which the worst are looked for
-SMALLEST = 2e-5  # seconds; below that, a time says nothing about growth
-KEPT = 3
+SHORT, LONGER = 32, 256  # characters of the texts among which the worst are looked for
+SMALLEST = 1e-5  # seconds; below that, a time says nothing about growth
+KEPT = 2
 SPAN = 8  # the length of a text against a part of it
 # Of the times for the two: linear time gives 8, quadratic time 64. It may be more than 8 where the system gives blocks
 # slowly: those of a long result come from it at each reading. A linear reader took 3.4 times as long for twice a text.
@@ -23,15 +21,28 @@ ATTEMPTS = 30
 NOISE = 0.004  # seconds; a shorter time is too inaccurate for a ratio
 
 
-def text_makers(units: Sequence[str], prefixes: Sequence[str], suffixes: Sequence[str]) -> Iterator[MakeText]:
-    """Yields the makers of all texts: a prefix, one or two units again and again, a suffix; `№` counts the units."""
-    repeated = [*units, *("".join(pair) for pair in product(units, repeat=2) if pair[0] != pair[1])]
-    for prefix, unit, suffix in product(prefixes, repeated, suffixes):
-        yield lambda size, p=prefix, u=unit, s=suffix: p + _repeated(u, size // len(u)) + s
+class Text(NamedTuple):
+    """A prefix, one or two units again and again, a suffix; `№` counts the units."""
+
+    prefix: str
+    units: tuple[str, ...]
+    suffix: str
+
+    def of(self, size: int) -> str:
+        """The text of about this length in characters."""
+        unit = "".join(self.units)
+        times = range(size // len(unit))
+        repeated = "".join(unit.replace("№", str(number)) for number in times) if "№" in unit else unit * len(times)
+        return self.prefix + repeated + self.suffix
 
 
-def _repeated(unit: str, times: int) -> str:
-    return "".join(unit.replace("№", str(number)) for number in range(times)) if "№" in unit else unit * times
+def texts_of(units: Sequence[str], prefixes: Sequence[str], suffixes: Sequence[str]) -> Iterator[Text]:
+    """Yields the texts of each prefix, each unit or pair of units, and each suffix.
+
+    Two units stand in one order only: in the other one, the same text begins one unit later.
+    """
+    repeated = [*((unit,) for unit in units), *combinations(units, 2)]
+    return starmap(Text, product(prefixes, repeated, suffixes))
 
 
 def _cpu_time(read: Callable[[str], object], text: str) -> float:
@@ -45,32 +56,34 @@ def _cpu_time(read: Callable[[str], object], text: str) -> float:
     return seconds
 
 
-def _growing(read: Callable[[str], object], times: Iterable[tuple[float, MakeText]]) -> list[MakeText]:
+def _growing(read: Callable[[str], object], times: Iterable[tuple[float, Text]]) -> list[Text]:
     """Returns the texts whose time grows most from the short one to the longer one, whose times fall."""
-    growths: list[tuple[float, MakeText]] = []
-    for longer, make_text in times:
+    growths: dict[tuple[str, ...], tuple[float, Text]] = {}
+    for longer, text in times:
         # No text from here on grows more, however fast its short one is read.
-        if len(growths) == KEPT and longer / SMALLEST <= growths[-1][0]:
+        if len(growths) == KEPT and longer / SMALLEST <= min(growths.values())[0]:
             break
-        growth = longer / (_cpu_time(read, make_text(SHORT)) + SMALLEST)
-        growths = sorted([*growths, (growth, make_text)], key=lambda each: each[0], reverse=True)[:KEPT]
-    return [make_text for _, make_text in growths]
+        growth = longer / (_cpu_time(read, text.of(SHORT)) + SMALLEST)
+        growths[text.units] = max((growth, text), growths.get(text.units, (growth, text)))
+        growths = dict(sorted(growths.items(), key=lambda each: each[1], reverse=True)[:KEPT])
+    return [text for _, text in growths.values()]
 
 
-def check_linear(read: Callable[[str], object], texts: Iterable[MakeText], longest: int) -> None:
+def check_linear(read: Callable[[str], object], texts: Iterable[Text], longest: int) -> None:
     """Fails if a reader takes more than 20 times as long for eight times the length of one of its worst texts.
 
-    Those are the three slowest, and the three whose time grows most from a short text to a longer one.
+    Those are the two slowest, and the two whose time grows most from a short text to a longer one, each of other units.
     """
-    times = [(_cpu_time(read, make_text(LONGER)), make_text) for make_text in texts]
-    times.sort(key=lambda each: each[0], reverse=True)
-    slowest = [make_text for _, make_text in times[:KEPT]]
-    for make_text in dict.fromkeys((*_growing(read, times), *slowest)):
+    times = sorted(((_cpu_time(read, text.of(LONGER)), text) for text in texts), reverse=True)
+    slowest: dict[tuple[str, ...], Text] = {}
+    for _, text in takewhile(lambda _: len(slowest) < KEPT, times):
+        slowest.setdefault(text.units, text)
+    for text in dict.fromkeys((*_growing(read, times), *slowest.values())):
         part = full = inf
         for _ in range(ATTEMPTS):
-            part = min(part, _cpu_time(read, make_text(longest // SPAN)))
-            full = min(full, _cpu_time(read, make_text(longest)))
+            part = min(part, _cpu_time(read, text.of(longest // SPAN)))
+            full = min(full, _cpu_time(read, text.of(longest)))
             if full <= max(NOISE, LARGEST_RATIO * part):
                 break
         else:
-            pytest.fail(f"{make_text(40)!r}: {part * 1e3:.2f} ms, {SPAN} times the length {full * 1e3:.1f} ms")
+            pytest.fail(f"{text.of(40)!r}: {part * 1e3:.2f} ms, {SPAN} times the length {full * 1e3:.1f} ms")

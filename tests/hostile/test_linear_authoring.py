@@ -4,7 +4,7 @@ from importlib.resources import files
 from pathlib import Path
 
 import pytest
-from linear_time import check_linear, text_makers
+from linear_time import check_linear, texts_of
 from linting import report, subject
 
 from gotemplate.regexp.matching import compile_pattern, compile_source
@@ -110,10 +110,10 @@ READERS = {
 
 def test_many_names_of_a_jinja_template_take_linear_time():
     """Jinja2 copies all names that a template sets at each branch, which thousands of statements show."""
-    check_linear(lambda text: jinja.compile_template(text, {}, 0), text_makers(JINJA_STATEMENTS, ("",), ("",)), 65536)
+    check_linear(lambda text: jinja.compile_template(text, {}, 0), texts_of(JINJA_STATEMENTS, ("",), ("",)), 65536)
 
 
 @pytest.mark.parametrize(("read", "units", "prefixes", "suffixes"), READERS.values(), ids=READERS)
 def test_a_reader_of_what_authors_write_takes_linear_time(read, units, prefixes, suffixes):
     """A reader takes at most 20 times as long for eight times the length of the worst of all repetitions."""
-    check_linear(read, text_makers(units, prefixes, suffixes), LONGEST)
+    check_linear(read, texts_of(units, prefixes, suffixes), LONGEST)

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 
 import pytest
 from joserfc.jwk import KeySet, RSAKey
-from linear_time import check_linear, text_makers
+from linear_time import check_linear, texts_of
 
 from tornado_proxy.auth.oidc import Sealer, read_cookies
 from tornado_proxy.auth.oidc_provider import Metadata
@@ -205,4 +205,4 @@ def test_every_reader_of_headers_is_listed():
 @pytest.mark.parametrize("read", READERS.values(), ids=READERS)
 def test_a_reader_takes_linear_time(read):
     """A reader takes at most 20 times as long for eight times the length of the worst of all repetitions."""
-    check_linear(read, text_makers(CHARACTERS, PREFIXES, ("", "\x00")), LONGEST)
+    check_linear(read, texts_of(CHARACTERS, PREFIXES, ("", "\x00")), LONGEST)

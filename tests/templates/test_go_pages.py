@@ -2,7 +2,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import msgspec
 import pytest
-from linear_time import check_linear, text_makers
+from linear_time import check_linear, texts_of
 
 from gotemplate.template.errors import LimitError, RenderError, RenderLimits
 from tornado_proxy.semantics.request import Request, User
@@ -141,7 +141,7 @@ def test_elements_of_a_request_are_found_in_linear_time():
     units = ["<script>", "</script", "<!--", "-->", "<", "</", "<style></style ", "<a ", "&"]
     page = compile_page("{{ .R.URL.Path }}")
     plenty = RenderLimits(steps=10**9, text=10**9, items=10**9)
-    check_linear(lambda path: page.render({"R": Request(path=path)}, plenty), text_makers(units, ["/"], [""]), 60_000)
+    check_linear(lambda path: page.render({"R": Request(path=path)}, plenty), texts_of(units, ["/"], [""]), 60_000)
 
 
 def test_to_make_a_request_safe_has_its_costs():
