@@ -3,9 +3,9 @@ from pathlib import Path
 import pytest
 from configurations import MINIMAL, codes_and_messages, compiled, report, settings
 
-from tornado_proxy.config.checks import sections
 from tornado_proxy.config.document import compose
 from tornado_proxy.config.model import Target
+from tornado_proxy.config.options import sections
 from tornado_proxy.config.reader import read
 from tornado_proxy.config.secrets import unresolved
 from tornado_proxy.rules.diagnostic import SourceFile
@@ -55,7 +55,7 @@ def test_places_count_in_no_comparison(targets):
     """Nor are the values of the file, which may be secret, in the text of one."""
     assert targets[0].place == targets[1].mount.place
     assert len({target.place for target in targets}) == 1
-    assert repr(targets[0].place) == "Place()"
+    assert repr(targets[0].place) == "ValuePlace()"
 
 
 def _site(options):

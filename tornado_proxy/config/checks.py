@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import partial
 from operator import itemgetter
-from typing import TypeVar
 from urllib.parse import urlsplit
 
 from msgspec.structs import replace
@@ -20,14 +20,12 @@ from tornado_proxy.config.actions import Webhook
 from tornado_proxy.config.document import ScalarNode, bare
 from tornado_proxy.config.limits import SHORTEST_KEY
 from tornado_proxy.config.model import PAGES, Bucket, HelperOptions, Mount, ObjectCache, PageOptions, Settings, Target
-from tornado_proxy.config.options import SettingsSection, options_of
+from tornado_proxy.config.options import SettingsSection, sections
 from tornado_proxy.config.server import SUITES_OF_TLS13, Certificate, Cors, Ssl, Tracing, UrlConfig
 from tornado_proxy.config.values import EVERY_INTERFACE, aws_objection, enumeration, mount_path
 from tornado_proxy.rules.diagnostic import Diagnostic, Note, Severity, Span, did_you_mean
 from tornado_proxy.rules.model import TRIED_PATH, fold
 from tornado_proxy.semantics.request import WRITING
-
-_S = TypeVar("_S", bound=SettingsSection)
 
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 _PERCENT_ESCAPE = re.compile(r"%[0-9A-Fa-f]{2}")
@@ -42,25 +40,13 @@ _KINDS: dict[str, type[providers.Provider]] = {
 """The providers by the names of their options, in `authProviders` and in resources."""
 
 
-def sections(within: SettingsSection, kind: type[_S]) -> Iterator[_S]:
-    """Yields the sections of a class at and below one."""
-    if isinstance(within, kind):
-        yield within
-    for option in options_of(type(within)):
-        value = getattr(within, option.attribute)
-        for each in value if isinstance(value, tuple) else (value,):
-            if isinstance(each, SettingsSection):
-                yield from sections(each, kind)
-
-
 def _quoted(section: SettingsSection) -> str:
     """Returns the name of a section in backticks, as it may be shown."""
     return f"`{bare(section.place.name)}`"
 
 
-def warning(code: str, message: str, span: Span | None, help: str | None = None, *notes: Note) -> Diagnostic:
-    """Returns a diagnostic that leaves the configuration usable."""
-    return Diagnostic(code, message, span, help, notes, Severity.WARNING)
+warning = partial(Diagnostic, severity=Severity.WARNING)
+"""Makes a diagnostic that leaves the configuration usable."""
 
 
 def _listeners(settings: Settings) -> Iterator[Diagnostic]:
@@ -379,7 +365,7 @@ def _globs(settings: Settings) -> Iterator[Diagnostic]:
                 message = f"`{bare(node)}` is never used: an earlier resource matches first"
                 note = Note("this one matches its requests", before[0].place.value("path"))
                 advice = "move the special resource above the general one"
-                yield warning("unreachable-resource", message, node, advice, note)
+                yield warning("unreachable-resource", message, node, advice, (note,))
             earlier.append(resource)
 
 
@@ -483,7 +469,7 @@ def _served(settings: Settings) -> Iterator[Diagnostic]:
         message = f"HTML, SVG and other active files{of} are attachments, since target {other} takes uploads here"
         advice = "set `activeContent: inline` if you trust those who upload, else `attachment`"
         note = Note("the uploads are enabled here", uploader.actions.place.key("PUT"))
-        yield warning("shared-uploads", message, targets[0].place.key("bucket"), advice, note)
+        yield warning("shared-uploads", message, targets[0].place.key("bucket"), advice, (note,))
 
 
 def exposed_templates(target: Target, uploads: Uploads) -> Iterator[tuple[PageOptions | HelperOptions, Target]]:

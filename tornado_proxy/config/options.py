@@ -30,6 +30,7 @@ ANY = "*"
 """The part of an option's path for a name that the user chooses, or for an item of a list."""
 
 _T = TypeVar("_T")
+_S = TypeVar("_S", bound="SettingsSection")
 
 
 class OptionGroup(msgspec.Struct, frozen=True):
@@ -57,11 +58,11 @@ ByName = Annotated[tuple[_T, ...], Mark.BY_NAME]
 Pairs = Annotated[tuple[tuple[str, _T], ...], Mark.PAIRS]
 
 
-class Place(msgspec.Struct, frozen=True):
+class ValuePlace(msgspec.Struct, frozen=True):
     """Where a section or another value of the file is. All are equal, so that sections with equal options are.
 
-    An option is named as in the file, after its group and a dot if it has one: `config.maxSize`. Nothing is found in a
-    section that the file does not have.
+    An option is named as in the file, after its group and a dot if it has one. Nothing is found in a section that the
+    file does not have.
     """
 
     node: document.Node = document.MappingNode(0, 0, ())
@@ -70,13 +71,13 @@ class Place(msgspec.Struct, frozen=True):
     is_item: bool = False
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Place)
+        return isinstance(other, ValuePlace)
 
     def __hash__(self) -> int:
         return 0
 
     def __repr__(self) -> str:
-        return "Place()"
+        return "ValuePlace()"
 
     @property
     def name(self) -> Span | None:
@@ -142,7 +143,7 @@ class SettingsSection(msgspec.Struct, frozen=True, kw_only=True, rename=camel_ca
     shape: ClassVar[str | None] = None  # an example
     groups: ClassVar[tuple[OptionGroup, ...]] = ()
 
-    place: NoOption[Place] = Place()
+    place: NoOption[ValuePlace] = ValuePlace()
 
 
 class OptionType(NamedTuple):
@@ -270,3 +271,14 @@ def all_options(
             yield from all_options(section, here, member)
         elif (nested := member.type.nested)[0]:
             yield from all_options(nested[0], (*here, *nested[1]))
+
+
+def sections(within: SettingsSection, kind: type[_S]) -> Iterator[_S]:
+    """Yields the sections of a class at and below one."""
+    if isinstance(within, kind):
+        yield within
+    for option in options_of(type(within)):
+        value = getattr(within, option.attribute)
+        for each in value if isinstance(value, tuple) else (value,):
+            if isinstance(each, SettingsSection):
+                yield from sections(each, kind)

@@ -15,7 +15,7 @@ from typing import Any, Literal, get_args, get_origin
 from tornado_proxy.config import document, options, values
 from tornado_proxy.config.document import bare, span_of
 from tornado_proxy.config.model import Settings
-from tornado_proxy.config.options import OptionType, Place, all_options, members_of
+from tornado_proxy.config.options import OptionType, ValuePlace, all_options, members_of
 from tornado_proxy.config.secrets import HASHES, Reference, Resolver, Secret, SecretMissing
 from tornado_proxy.config.values import InvalidValue, enumeration
 from tornado_proxy.rules.diagnostic import Diagnostic, Severity, SourceFile, Span, did_you_mean
@@ -32,11 +32,11 @@ def read(
 ) -> tuple[Settings | None, list[Diagnostic]]:
     """Reads a document as settings, with paths from `directory`; None if an option is wrong, unknown or missing."""
     reader, preset = _DocumentReader(shown, directory, resolve), {"directory": directory}
-    settings = reader.attempt(Place(root, None, shown), partial(reader.value, OptionType(Settings), preset=preset))
+    settings = reader.attempt(ValuePlace(root, None, shown), partial(reader.value, OptionType(Settings), preset=preset))
     return settings, reader.diagnostics
 
 
-def _mapping(place: Place, owner: type[options.SettingsSection] | options.OptionGroup) -> document.MappingNode:
+def _mapping(place: ValuePlace, owner: type[options.SettingsSection] | options.OptionGroup) -> document.MappingNode:
     """Returns the node as the mapping of a section or a group; raises `InvalidValue` for any other node."""
     if not isinstance(place.node, document.MappingNode):
         is_truth = isinstance(place.node, document.ScalarNode) and place.node.kind is document.ScalarKind.BOOLEAN
@@ -56,7 +56,7 @@ class _DocumentReader:
         self._failures = 0
         self.diagnostics: list[Diagnostic] = []
 
-    def attempt(self, place: Place, read: Callable[[Place], Any]) -> Any:
+    def attempt(self, place: ValuePlace, read: Callable[[ValuePlace], Any]) -> Any:
         """The result of `read` for a place, or None after a diagnostic."""
         try:
             return read(place)
@@ -72,7 +72,7 @@ class _DocumentReader:
         self._failures += 1
         self.diagnostics.append(Diagnostic(code, message, span, help))
 
-    def value(self, kind: OptionType, place: Place, *, preset: Mapping[str, Any] = {}) -> Any:
+    def value(self, kind: OptionType, place: ValuePlace, *, preset: Mapping[str, Any] = {}) -> Any:
         """The value of a node; `preset` has what a section has without options."""
         node = place.node
         if isinstance(node, document.ScalarNode) and node.kind in _UNFIT:
@@ -87,12 +87,12 @@ class _DocumentReader:
             value = mark(value) if callable(mark) and value is not None else value
         return self._directory / values.line(value) if kind.base is Path else value
 
-    def _section(self, section: type[options.SettingsSection], place: Place, preset: Mapping[str, Any]) -> Any:
+    def _section(self, section: type[options.SettingsSection], place: ValuePlace, preset: Mapping[str, Any]) -> Any:
         before, attributes = self._failures, {**preset, **self._options(section, None, place)}
         return section(**attributes, place=place) if self._failures == before else None
 
     def _options(
-        self, section: type[options.SettingsSection], group: options.OptionGroup | None, place: Place
+        self, section: type[options.SettingsSection], group: options.OptionGroup | None, place: ValuePlace
     ) -> dict[str, Any]:
         """The values of options by attribute, and a diagnostic for each name that is unknown or missing."""
         owner, members = group or section, members_of(section, group)
@@ -102,7 +102,7 @@ class _DocumentReader:
         for name, member in members.items():
             if name in node.fields:
                 key, value = node.fields[name]
-                inner = Place(value, key, self._shown)
+                inner = ValuePlace(value, key, self._shown)
                 if isinstance(member, options.Option):
                     attributes[member.attribute] = self.attempt(inner, partial(self.value, member.type))
                 else:
@@ -123,7 +123,7 @@ class _DocumentReader:
             self._report("unknown-option", f"unknown option `{bare(span)}`", span, _instead_of(name, section, group))
         return {did_you_mean(name.partition(":")[0], names) for name in unknown}
 
-    def _collection(self, kind: OptionType, place: Place) -> tuple[Any, ...] | None:
+    def _collection(self, kind: OptionType, place: ValuePlace) -> tuple[Any, ...] | None:
         node, before = place.node, self._failures
         may_be_one = options.Mark.ONE_OR_MANY in kind.marks
         if may_be_one and isinstance(node, document.ScalarNode) and node.kind is document.ScalarKind.STRING:
@@ -134,7 +134,7 @@ class _DocumentReader:
         if isinstance(node, document.MappingNode):
             children = self._named(kind, node)
         else:
-            inner = [Place(item, place.named_by, self._shown, is_item=True) for item in node.items]
+            inner = [ValuePlace(item, place.named_by, self._shown, is_item=True) for item in node.items]
             children = [self.attempt(each, partial(self.value, kind.item)) for each in inner]
         if options.Mark.NOT_EMPTY in kind.marks and not children:
             raise InvalidValue("is empty", code="empty-value")
@@ -143,14 +143,14 @@ class _DocumentReader:
     def _named(self, kind: OptionType, node: document.MappingNode) -> list[Any]:
         sections = []
         for name, (key, value) in node.fields.items():
-            self.attempt(Place(key, key, self._shown), partial(self.value, _NAME))
-            inner = Place(value, key, self._shown)
+            self.attempt(ValuePlace(key, key, self._shown), partial(self.value, _NAME))
+            inner = ValuePlace(value, key, self._shown)
             preset = {"name": name} if options.Mark.BY_NAME in kind.marks else {}
             read = self.attempt(inner, partial(self.value, kind.item, preset=preset))
             sections.append((name, read) if options.Mark.PAIRS in kind.marks else read)
         return sections
 
-    def _secret(self, kind: OptionType, place: Place) -> Secret | None:
+    def _secret(self, kind: OptionType, place: ValuePlace) -> Secret | None:
         reference: Reference | None = self._section(Reference, place, {})
         if reference is None:
             return None
@@ -170,7 +170,7 @@ class _DocumentReader:
             return Secret(reference.origin, "")
 
 
-def _scalar(kind: OptionType, place: Place) -> Any:
+def _scalar(kind: OptionType, place: ValuePlace) -> Any:
     """The value of a scalar in the type of its option, before its checks."""
     node = place.node
     data = node.data if isinstance(node, document.ScalarNode) else node
@@ -197,7 +197,7 @@ def _scalar(kind: OptionType, place: Place) -> Any:
     return int(number)
 
 
-def _wrong_type(expected: str, place: Place, shape: str | None = None) -> InvalidValue:
+def _wrong_type(expected: str, place: ValuePlace, shape: str | None = None) -> InvalidValue:
     node = place.node
     kinds = {document.SequenceNode: "a list", document.MappingNode: "a mapping"}
     kind = node.kind.value if isinstance(node, document.ScalarNode) else kinds[type(node)]
