@@ -4,6 +4,7 @@ import threading
 from http.client import IncompleteRead
 
 import pytest
+from hostile_s3 import wait_until
 
 from tornado_proxy.s3.boto3_reads import opened
 from tornado_proxy.s3.executor import Executor
@@ -120,10 +121,7 @@ async def test_a_body_is_not_closed_while_a_thread_reads_it(executor):
     assert not stream.closed
     stream.gate.set()
     await asyncio.wait([reading])
-    for _ in range(2000):
-        if not stream.closed:
-            await asyncio.sleep(0.005)
-    assert stream.closed
+    await wait_until(lambda: stream.closed)
 
 
 def test_the_headers_of_an_answer_become_an_info(executor):

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 import pytest
+from hostile_s3 import wait_until
 from scripted_s3 import Then, error_reply, object_reply, receive, reply, with_ending
 from stores import async_chunks, read_object, scripted_store, store_at
 
@@ -42,14 +43,6 @@ class FakeConnection:
 def two_threads() -> Executor:
     """An executor with two threads, a queue of three calls and a timeout of 10 s."""
     return Executor(2, queue=3, timeout=10)
-
-
-async def wait_until(condition) -> None:
-    for _ in range(2000):
-        if condition():
-            return
-        await asyncio.sleep(0.005)
-    pytest.fail("the condition never became true")
 
 
 async def test_the_result_of_a_cancelled_call_is_undone(two_threads):

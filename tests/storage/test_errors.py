@@ -2,7 +2,6 @@ import inspect
 import re
 
 from tornado_proxy.storage import errors
-from tornado_proxy.storage.store import ObjectInfo
 
 CLASSES = [error for _, error in inspect.getmembers(errors, inspect.isclass) if error.__module__ == errors.__name__]
 
@@ -20,10 +19,3 @@ def test_the_tree_has_every_status():
     assert {name: int(status) for name, status in shown} == {
         error.__name__: error.status for error in CLASSES if error is not errors.StorageError
     }
-
-
-def test_errors_have_the_data_of_their_answers():
-    """`NotModified` has the object's info and `RangeUnsatisfiable` the object's size, or None if they are unknown."""
-    info = ObjectInfo(3)
-    assert (errors.NotModified("x", info).info, errors.NotModified("x").info) == (info, None)
-    assert (errors.RangeUnsatisfiable("x", 3).size, errors.RangeUnsatisfiable("x").size) == (3, None)

@@ -44,6 +44,10 @@ class _FrozenStore(MemoryStore):
         """Never returns."""
         await asyncio.Event().wait()
 
+    async def head(self, *_arguments):
+        """Never returns."""
+        await asyncio.Event().wait()
+
 
 async def test_an_upload_only_target_is_not_read():
     """A probe does not try to read if the target has no GET."""
@@ -218,20 +222,6 @@ async def test_missing_credentials_are_named(reads, monkeypatch, tmp_path):
     assert (problem.code, problem.message) == ("no-credentials", "no credentials were found")
 
 
-class _HeadStore(MemoryStore):
-    """A store whose HEAD fails, or never answers."""
-
-    def __init__(self, error=None):
-        super().__init__()
-        self._error = error
-
-    async def head(self, *_arguments):
-        """Fails, or waits."""
-        if self._error is None:
-            await asyncio.Event().wait()
-        raise self._error
-
-
 async def test_an_object_exists_or_not():
     """A HEAD tells."""
     store = MemoryStore({"a": b""})
@@ -244,13 +234,14 @@ async def test_an_object_exists_or_not():
 )
 async def test_a_bucket_that_does_not_say_is_a_problem(error, code):
     """Nothing is known about the object."""
-    problem = await find_object(Bucket("b"), _HeadStore(error), "a", 0.01)
+    store = FailingStore(head=error) if error else _FrozenStore()
+    problem = await find_object(Bucket("b"), store, "a", 0.01)
     assert problem.code == code
 
 
 async def test_a_refusal_may_be_that_of_a_missing_object():
     """S3 needs the permission to list for a 404."""
-    problem = await find_object(Bucket("b"), _HeadStore(AccessDenied("x")), "a", 5)
+    problem = await find_object(Bucket("b"), FailingStore(head=AccessDenied("x")), "a", 5)
     assert (
         problem.message == "`s3:GetObject` is not permitted, which S3 also says of missing keys without `s3:ListBucket`"
     )
@@ -298,11 +289,7 @@ async def test_a_denial_is_an_answer_if_no_file_is_found():
         assert (await look(store, attempts)).error == "403 Forbidden: denied"
 
 
-async def test_a_failure_is_an_answer(store, monkeypatch):
+async def test_a_failure_is_an_answer():
     """A bucket that cannot be reached is reported with its status."""
-
-    async def fail(_key, _conditions):
-        raise Unreachable("S3 cannot be reached")
-
-    monkeypatch.setattr(store, "head", fail)
+    store = FailingStore(head=Unreachable("S3 cannot be reached"))
     assert (await look(store, (Serve(KEY),))).error == "502 Bad Gateway: S3 cannot be reached"

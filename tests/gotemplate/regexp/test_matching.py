@@ -279,27 +279,14 @@ def test_expansions_are_those_of_go(vector):
 @pytest.mark.parametrize(
     ("template", "result"),
     [
-        ("/x", "/x"),
-        ("", ""),
-        ("$0", "/a"),
-        ("$1$2", "a"),
-        ("[$2]", "[]"),
         ("$3$999999999$9999999999", ""),
-        ("$name", "a"),
-        ("${name}s", "as"),
-        ("$names", ""),
         ("${1}0$10", "a0"),
-        ("$1x", ""),
         ("$01", "zero"),
         ("$$1$$", "$1$"),
-        ("$", "$"),
-        ("a$ b$-", "a$ b$-"),
         ("${}${a-b}${name", "${}${a-b}${name"),
         ("$é${é}", ""),
-        ("$\u0663", ""),
         ("$\u00b2", "$\u00b2"),
         ("$1\u00b2${1\u00b2}$$", "a\u00b2${1\u00b2}$"),
-        (" $1\n", " a\n"),
     ],
 )
 def test_references_are_expanded_as_in_go(template, result):
