@@ -27,18 +27,11 @@ from tornado_proxy.config.server import Listener, Log
 from tornado_proxy.config.values import EVERY_INTERFACE
 from tornado_proxy.rules.diagnostic import Diagnostic, Severity, counted
 from tornado_proxy.rules.expectations import FAILING_TEST
-from tornado_proxy.service import process, runtime
+from tornado_proxy.service import process, runtime, snapshot
 from tornado_proxy.service.building import Unbuildable
 from tornado_proxy.service.last_good import LastGood, NoLastGood
 from tornado_proxy.service.runtime import close_logging, configure_logging, flush_logging
 from tornado_proxy.service.serving import SingleProcess
-from tornado_proxy.service.snapshot import (
-    Configuration,
-    SnapshotReader,
-    compile_snapshot,
-    read_to_check,
-    tolerant_of_dates,
-)
 from tornado_proxy.service.supervisor import Supervisor
 from tornado_proxy.service.trials import run_rule_tests
 from tornado_proxy.storage.limits import PROBE_WITHIN
@@ -65,17 +58,17 @@ _OF_SYSTEMD = 200  # the first exit status for what systemd could not set up (sy
 class _Start(msgspec.Struct):
     """What the service may start from, until it does: after an edit, nothing keeps the rules that were first."""
 
-    first: Configuration | None
+    first: snapshot.Configuration | None
     is_last_good: bool = False
     in_spite_of_tests: bool = False  # rule tests fail, and there is nothing else to start from
 
     @property
-    def configuration(self) -> Configuration:
+    def configuration(self) -> snapshot.Configuration:
         """The configuration, before it is taken."""
         assert self.first is not None, "it was taken"
         return self.first
 
-    def take(self) -> Configuration:
+    def take(self) -> snapshot.Configuration:
         """Returns the configuration, and forgets it."""
         taken, self.first = self.configuration, None
         return taken
@@ -92,7 +85,7 @@ def run_serve(arguments: argparse.Namespace) -> int:
         # A process as the unit would start it checks; its sockets are compared here.
         command = ["serve", "--check", "--config", str(arguments.config.absolute()), *(["--probe"] * arguments.probe)]
         status = run_as_unit(arguments.unit, command)
-        if (settings := read_to_check(arguments.config, dict(os.environ)).settings) is not None:
+        if (settings := snapshot.read_to_check(arguments.config, dict(os.environ)).settings) is not None:
             show(tuple(other_addresses(settings, arguments.unit)))
         return status
     if not arguments.check:
@@ -106,7 +99,7 @@ def run_serve(arguments: argparse.Namespace) -> int:
 
 def _served(arguments: argparse.Namespace) -> int:
     """Serves or checks, from the first snapshot that can be used; returns an exit status."""
-    reader = SnapshotReader(arguments.config, dict(os.environ))
+    reader = snapshot.SnapshotReader(arguments.config, dict(os.environ))
     for start in _starts(arguments, reader):
         log = None if arguments.check else _log(start)
         if not start.in_spite_of_tests:
@@ -129,7 +122,7 @@ def _served(arguments: argparse.Namespace) -> int:
     return ExitStatus.FINDINGS
 
 
-async def _built(configuration: Configuration) -> None:
+async def _built(configuration: snapshot.Configuration) -> None:
     """Builds what would serve, which may show what the files alone do not; raises `Unbuildable`."""
     SingleProcess(configuration)
 
@@ -140,7 +133,7 @@ def _log(start: _Start) -> Log | None:
     return settings.log if settings else None
 
 
-def _checked(configuration: Configuration, arguments: argparse.Namespace) -> int:
+def _checked(configuration: snapshot.Configuration, arguments: argparse.Namespace) -> int:
     """Prints that the files can be used, and probes the buckets if asked to."""
     targets = configuration.settings.targets
     files = configuration.rules.documents if configuration.rules else ()
@@ -157,13 +150,15 @@ def _checked(configuration: Configuration, arguments: argparse.Namespace) -> int
     return ExitStatus.CLEAN if all(result.is_up for result in results) else ExitStatus.FINDINGS
 
 
-def _starts(arguments: argparse.Namespace, reader: SnapshotReader) -> Iterator[_Start]:
+def _starts(arguments: argparse.Namespace, reader: snapshot.SnapshotReader) -> Iterator[_Start]:
     """Yields the snapshots to try: the files, the last good copy, then the files in spite of failing tests."""
     if arguments.check:
-        yield _Start(run_rule_tests(compile_snapshot(read_to_check(arguments.config, dict(os.environ)))))
+        yield _Start(
+            run_rule_tests(snapshot.compile_snapshot(snapshot.read_to_check(arguments.config, dict(os.environ))))
+        )
         return
     # With an expired certificate it still serves some clients, and its metrics and status page say what is wrong.
-    first = _Start(tolerant_of_dates(run_rule_tests(compile_snapshot(reader())), None, time.time()))
+    first = _Start(snapshot.tolerant_of_dates(run_rule_tests(snapshot.compile_snapshot(reader())), None, time.time()))
     yield first
     if arguments.last_good is not None:
         try:
@@ -171,12 +166,14 @@ def _starts(arguments: argparse.Namespace, reader: SnapshotReader) -> Iterator[_
         except NoLastGood as error:
             _fail(f"there is no last good copy to start from: {error}", _log(first))
         else:
-            yield _Start(tolerant_of_dates(compile_snapshot(kept), None, time.time()), is_last_good=True)
+            yield _Start(
+                snapshot.tolerant_of_dates(snapshot.compile_snapshot(kept), None, time.time()), is_last_good=True
+            )
     if first.first and not first.first.usable and (milder := first.first.tolerating(FAILING_TEST)).usable:
         yield _Start(milder, in_spite_of_tests=True)
 
 
-async def _serve(start: _Start, reader: SnapshotReader, arguments: argparse.Namespace) -> None:
+async def _serve(start: _Start, reader: snapshot.SnapshotReader, arguments: argparse.Namespace) -> None:
     settings = start.configuration.settings
     configure_logging(settings.log)
     workers: int = arguments.workers

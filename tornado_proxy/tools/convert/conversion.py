@@ -15,6 +15,7 @@ import msgspec
 import yaml
 
 from tornado_proxy.config.values import EVERY_INTERFACE
+from tornado_proxy.tools.convert import settings as parts
 from tornado_proxy.tools.convert.options import (
     WORDS,
     NotConvertible,
@@ -29,16 +30,6 @@ from tornado_proxy.tools.convert.options import (
 )
 from tornado_proxy.tools.convert.resources import PRIVATE_NETWORKS, Providers, closed, providers, single_resource
 from tornado_proxy.tools.convert.rewrites import KeysAs, rule_text
-from tornado_proxy.tools.convert.settings import (
-    ConvertedTarget,
-    PageConversion,
-    ReadFile,
-    default_page,
-    listener,
-    log,
-    mount,
-    target,
-)
 
 CONFIGURATION = "tornado-proxy.yaml"
 REPORT = "report.md"
@@ -80,25 +71,25 @@ def convert(
     options: Options,
     keys_as: KeysAs = KeysAs.ACTUAL,
     new_key: Callable[[], str] = token_urlsafe,
-    read_file: ReadFile = default_page,
+    read_file: parts.ReadFile = parts.default_page,
 ) -> Converted:
     """Converts a configuration, with random keys from `new_key`; raises `Unreadable` for one that s3-proxy refuses."""
-    root, pages = Section(options), PageConversion(read_file)
+    root, pages = Section(options), parts.PageConversion(read_file)
     for name in (*_LISTENERS, "log", "authProviders"):
         if name in root:
             root.carried(name, f"as `{name}`")
     templates, sign_in = pages.general(root.section("templates")), providers(root, new_key)
-    made = (target(name, each, sign_in, pages, keys_as) for name, each in root.section("targets").named())
+    made = (parts.target(name, each, sign_in, pages, keys_as) for name, each in root.section("targets").named())
     targets = [each for each in made if each]
     files = _rule_files(targets)
     mounts = [path for each in targets for path in each.paths]
-    server, internal = (listener(name, root) for name in _LISTENERS)
+    server, internal = (parts.listener(name, root) for name in _LISTENERS)
     timeouts = root.section("server").section("timeouts")
     settings = present(
         {
             "server": {**server, "trustedProxies": list(PRIVATE_NETWORKS)},
             "internalServer": internal,
-            "log": log(root),
+            "log": parts.log(root),
             "listTargets": _target_list(root.section("listTargets"), sign_in, mounts),
             "limits": present({here: timeouts.duration(name) for name, here in WORDS["timeouts"].items()}),
             "authProviders": sign_in.settings,
@@ -117,7 +108,7 @@ def convert(
     return Converted({CONFIGURATION: text, **files, **pages.files}, report)
 
 
-def _rule_files(targets: Sequence[ConvertedTarget]) -> dict[str, str]:
+def _rule_files(targets: Sequence[parts.ConvertedTarget]) -> dict[str, str]:
     files: dict[str, str] = {}
     for each in targets:
         stem = re.sub(r"[^a-z0-9_-]", "_", each.name.lower())
@@ -136,7 +127,7 @@ def _target_list(section: Section, sign_in: Providers, mounts: Sequence[str]) ->
         section.refused("", "`listTargets` has no `mount` with a `path`")
     settings: dict[str, Setting] = {"enabled": True}
     try:
-        settings["mount"] = mount(mounted)
+        settings["mount"] = parts.mount(mounted)
     except NotConvertible as error:
         section.left_out("", f"the page of all targets is left out: {error}")
         return {}
@@ -151,7 +142,7 @@ def _target_list(section: Section, sign_in: Providers, mounts: Sequence[str]) ->
 
 
 def _configuration(
-    settings: Mapping[str, Setting], targets: Sequence[ConvertedTarget], report: ConversionReport
+    settings: Mapping[str, Setting], targets: Sequence[parts.ConvertedTarget], report: ConversionReport
 ) -> str:
     # Each listener is on one line, so that a script can find and replace its address and port.
     lines = [f"{name}: {yaml_text(settings[name], on_one_line=True)}" for name in _LISTENERS]

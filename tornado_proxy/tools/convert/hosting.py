@@ -16,7 +16,7 @@ from tornado_proxy.config.document import MappingNode, Node, ScalarNode, Sequenc
 from tornado_proxy.rules.diagnostic import Diagnostic, SourceFile, Span
 from tornado_proxy.tools.convert.conversion import NOTES, ConversionReport, Converted
 from tornado_proxy.tools.convert.options import Remark, Unreadable
-from tornado_proxy.tools.convert.redirects import STATUSES, ForeignRule, Read, changed, left_out, literally, rules
+from tornado_proxy.tools.convert.redirects import STATUSES, ForeignRule, Read, changed, exactly, left_out, rules
 from tornado_proxy.tools.convert.servers import apache, nginx
 
 _STATUS = re.compile(r"([1-5][0-9]{2})(!?)")
@@ -113,7 +113,7 @@ def _expression(path: str, result: str) -> str:
     expression = ""
     for piece in re.split(r"(\*|:[A-Za-z]\w*)", path):
         name, meant = {"*": ("splat", ".*")}.get(piece, (piece[1:], "[^/]+" if piece.startswith(":") else ""))
-        expression += (f"(?P<{name}>{meant})" if name in inserted else meant) if meant else literally(unquote(piece))
+        expression += (f"(?P<{name}>{meant})" if name in inserted else meant) if meant else exactly(unquote(piece))
     return expression
 
 
@@ -166,7 +166,7 @@ def s3(source: SourceFile) -> Read:
                 else ("", whole.replace("$", "$$"))
             )
             words = STATUSES[status], False, False, bool(error)
-            text, sample = f"^/{literally(prefix)}{rest}", f"/{prefix}a/b"
+            text, sample = f"^/{exactly(prefix)}{rest}", f"/{prefix}a/b"
             yield ForeignRule(place, text, f"{origin}/{result.removeprefix('/')}", *words, sample=sample)
 
 

@@ -41,7 +41,7 @@ _BACKSLASH = re.compile(r"\\(?=.)")
 _NOT_LISTED = re.compile(r"[\s%?#]")
 
 
-def literally(text: str) -> str:
+def exactly(text: str) -> str:
     """Returns the expression that matches a text and nothing else."""
     return _META.sub(r"\\\g<0>", text)
 
@@ -106,7 +106,7 @@ class ForeignRule(msgspec.Struct, frozen=True):
         """Its statement, at the place of the entry, so that what is wrong with it is shown there."""
         source, result = self.source, self.result
         if self.is_exact:
-            source, result = f"^{literally(source)}$", result.replace("$", "$$")
+            source, result = f"^{exactly(source)}$", result.replace("$", "$$")
         text = tree.Literal(f"(?i){source}" if self.any_case else source, self.place, raw=True)
         template = tree.Literal(result, self.place, raw=False)
         return tree.RewriteStatement(
@@ -125,7 +125,7 @@ class ForeignRule(msgspec.Struct, frozen=True):
         return f"{source} {result}\n" if self.status == most else f"{source} {result} {self.status}\n"
 
 
-def unchanged(place: Span, source: str, *, is_exact: bool = False) -> ForeignRule:
+def as_is(place: Span, source: str, *, is_exact: bool = False) -> ForeignRule:
     """Returns the entry of paths that another server takes before later entries, and serves as they are."""
     return ForeignRule(place, source, "{{ .Key }}", 200, is_exact, dialect=tree.Dialect.GO)
 

@@ -15,16 +15,7 @@ from gotemplate.regexp.syntax import PatternError
 from tornado_proxy.rules.diagnostic import Diagnostic, SourceFile, Span
 from tornado_proxy.tools.convert import patterns
 from tornado_proxy.tools.convert.options import NotConvertible, OptionOutcome, Unreadable
-from tornado_proxy.tools.convert.redirects import (
-    STATUSES,
-    ForeignRule,
-    Read,
-    changed,
-    left_out,
-    literally,
-    remark,
-    unchanged,
-)
+from tornado_proxy.tools.convert.redirects import STATUSES, ForeignRule, Read, as_is, changed, exactly, left_out, remark
 from tornado_proxy.tools.limits import DEEPEST_BLOCKS
 
 _URL = re.compile(r"https?://", re.IGNORECASE)
@@ -111,9 +102,9 @@ class _Scope(NamedTuple):
         result = _VARIABLE.sub(reference, text)
         if status != 410 and not result.startswith("/") and not _URL.match(result):
             raise NotConvertible("it leads to no path and no URL")
-        source = self.expression or (self.prefix if self.is_exact else f"^{literally(self.prefix)}")
+        source = self.expression or (self.prefix if self.is_exact else f"^{exactly(self.prefix)}")
         if "${path}" in result:
-            source = f"^/(?P<path>{literally(self.prefix[1:])}.*)$"
+            source = f"^/(?P<path>{exactly(self.prefix[1:])}.*)$"
         keeps_query |= bool(count) or "$request_uri" in text or "?" in result  # to a query of its own, none is added
         sample = "" if self.expression else f"{self.prefix}a"
         words = self.is_exact, self.any_case, False, keeps_query
@@ -121,7 +112,7 @@ class _Scope(NamedTuple):
 
     def unchanged(self, place: Span) -> ForeignRule:
         """Returns the entry of these paths if they are served as they are."""
-        return unchanged(place, self.entry(place, "", 410).source, is_exact=self.is_exact)
+        return as_is(place, self.entry(place, "", 410).source, is_exact=self.is_exact)
 
 
 _ANY_PATH = frozenset({"^", ".*", "^.*", "^.*$", "^/", "^/.*$", "(.*)", "^(.*)$", "^/(.*)$"})
@@ -391,7 +382,7 @@ def _rewrite_rule(rule: _Rule, base: str, *, is_last: bool) -> Read:
     if status == 410:
         yield ForeignRule(rule.place, source, "", status)
     elif text == "-" and not is_redirect:
-        yield unchanged(rule.place, source)
+        yield as_is(rule.place, source)
     elif not is_absolute and base != "/":
         raise NotConvertible("its address is relative")
     elif is_redirect:
@@ -426,6 +417,6 @@ def _redirect(rule: _Rule) -> Read:
     if not path.endswith("/"):
         yield ForeignRule(place, path, url, status, is_exact=True)
         literal += "/"
-    below = f"^{literally(path.rstrip('/'))}/"
+    below = f"^{exactly(path.rstrip('/'))}/"
     rest, result = (below, "") if status == 410 else (f"{below}(?P<rest>.*)$", literal + "${rest}")
     yield ForeignRule(place, rest, result, status, sample=f"{path.rstrip('/')}/a/b")

@@ -18,20 +18,12 @@ from tornado_proxy.config.model import Settings
 from tornado_proxy.lint.checks import CHECKS
 from tornado_proxy.lint.engine import LintSettings, apart, applicable, lint
 from tornado_proxy.lint.subject import UNALLOWABLE, Allowances, Subject, TargetRules, subject_of
+from tornado_proxy.rules import tree
 from tornado_proxy.rules.diagnostic import Diagnostic, Edit, Fix, Safety, SourceFile, Span
 from tornado_proxy.rules.expectations import TestOutcome
 from tornado_proxy.rules.loading import Read, RuleFile, compile_rule_files, read_rule_files, rule_files_by_folder
 from tornado_proxy.rules.model import AddressList, LoadedRules, Rewrite
 from tornado_proxy.rules.parser import Parsed
-from tornado_proxy.rules.tree import (
-    Document,
-    ListStatement,
-    RewriteStatement,
-    Statement,
-    TargetBlock,
-    TestStatement,
-    print_document,
-)
 from tornado_proxy.tools.limits import LARGEST_WORKSPACE, MOST_FILES, MOST_FOLDERS
 
 
@@ -150,7 +142,7 @@ class Analysis:
     subject: Subject = field(repr=False)
     diagnostics: tuple[Diagnostic, ...]
 
-    def document(self, name: str) -> Document | None:
+    def document(self, name: str) -> tree.Document | None:
         """Returns the tree of a file."""
         return next((each for each in self.loaded.documents if each.source.name == name), None)
 
@@ -158,19 +150,19 @@ class Analysis:
         """Returns the diagnostics of a file."""
         return (each for each in self.diagnostics if each.span and each.span.source.name == name)
 
-    def target(self, block: TargetBlock) -> TargetRules:
+    def target(self, block: tree.TargetBlock) -> TargetRules:
         """Returns the rules of a block's target, other blocks included."""
         return next(each for each in self.subject.targets if each.name == block.name.value)
 
-    def lists(self, block: TargetBlock, statement: ListStatement) -> Sequence[AddressList]:
+    def lists(self, block: tree.TargetBlock, statement: tree.ListStatement) -> Sequence[AddressList]:
         """Returns the list of a statement; none if it has a mistake."""
         return [each for each in self.target(block).rule_set.lists if each.statement is statement]
 
-    def rewrite(self, statement: RewriteStatement) -> Rewrite | None:
+    def rewrite(self, statement: tree.RewriteStatement) -> Rewrite | None:
         """Returns the rewrite of a statement; None if it has a mistake."""
         return self._rewrites.get(id(statement))
 
-    def outcome(self, statement: TestStatement) -> TestOutcome | None:
+    def outcome(self, statement: tree.TestStatement) -> TestOutcome | None:
         """Returns the outcome of a test; None if the test or any rewrite has a mistake."""
         outcomes = (each for target in self.subject.targets for each in target.outcomes if self.subject.whole)
         return next((each for each in outcomes if each.test.statement is statement), None)
@@ -197,7 +189,7 @@ _ALLOWABLE = frozenset(check.name for check in CHECKS) - {UNALLOWABLE}
 _LIKELY = {Safety.SAFE: "", Safety.UNSAFE: " (keys may change)", Safety.DISPLAY: " (one of several ways)"}
 
 
-def actions(analysis: Analysis, document: Document, start: int, end: int) -> Iterator[tuple[Diagnostic, Fix]]:
+def actions(analysis: Analysis, document: tree.Document, start: int, end: int) -> Iterator[tuple[Diagnostic, Fix]]:
     """Yields the fixes of findings that touch a range of a file; a finding's safest comes first."""
     for finding in analysis.diagnostics_of(document.source.name):
         if finding.span is None or finding.span.end < start or finding.span.start > end:
@@ -210,14 +202,14 @@ def actions(analysis: Analysis, document: Document, start: int, end: int) -> Ite
                 yield finding, Fix(f"allow `{finding.code}` here", (edit,), Safety.DISPLAY)
 
 
-def safe_fixes(analysis: Analysis, document: Document) -> Sequence[Fix]:
+def safe_fixes(analysis: Analysis, document: tree.Document) -> Sequence[Fix]:
     """Returns the safe fixes of a file that do not touch one another."""
     name = document.source.name
     fixes = applicable(analysis.diagnostics_of(name), {Safety.SAFE})
     return apart(fix for fix in fixes if all(edit.span.source.name == name for edit in fix.edits))
 
 
-def _allowance(document: Document, place: Span, check_name: str) -> Edit | None:
+def _allowance(document: tree.Document, place: Span, check_name: str) -> Edit | None:
     """Returns the edit that allows a check at a place; None if there is no room for a comment."""
     place_in_tree = statement_at(document, place.start)
     if place_in_tree is None:
@@ -238,7 +230,7 @@ def _allowance(document: Document, place: Span, check_name: str) -> Edit | None:
     return None if rest.strip() else Edit(Span(document.source, end, end), f"  {comment}")
 
 
-def statement_at(document: Document, offset: int) -> tuple[TargetBlock, Statement | None] | None:
+def statement_at(document: tree.Document, offset: int) -> tuple[tree.TargetBlock, tree.Statement | None] | None:
     """Returns the block at an offset, and the statement if there is one; None between blocks."""
     for block in document.blocks:
         if block.span.start <= offset <= block.span.end:
@@ -249,6 +241,6 @@ def statement_at(document: Document, offset: int) -> tuple[TargetBlock, Statemen
 
 def layout_edits(parsed: Parsed) -> Sequence[Edit]:
     """Returns the edit that formats a file, whose changed lines an editor finds; none if it has a syntax error."""
-    source, after = parsed.document.source, "" if parsed.diagnostics else print_document(parsed.document)
+    source, after = parsed.document.source, "" if parsed.diagnostics else tree.print_document(parsed.document)
     is_as_it_was = parsed.diagnostics or source.text == after
     return () if is_as_it_was else (Edit(Span(source, 0, len(source.text)), after),)
