@@ -113,7 +113,18 @@ def _make_edits(proxy: Proxy, editor: RuleEditor, first: int, reloads: int) -> d
     return edits_by_generation
 
 
-def _reload_under_traffic(tmp_path: Path, reloads: int) -> str:
+def _check_answers(traffic: Traffic, edits_by_generation: dict[int, str | None], first: int) -> None:
+    assert traffic.failures == []
+    for generation, edits in traffic.edits.items():
+        # No answer mixes two rule sets: both files of a generation are of the edit that it was made from.
+        if edits_by_generation.get(generation, "") is not None:
+            assert len(edits) == 1, (generation, edits)
+            assert generation == first or edits == {edits_by_generation[generation]}
+
+
+@pytest.mark.parametrize("reloads", [24, pytest.param(200, marks=pytest.mark.integration)])
+def test_reloads_of_every_kind_under_traffic(tmp_path, reloads):
+    """Every answer during good and bad edits is complete and of one rule set."""
     with endless_s3_elsewhere() as endpoint, rule_editor(tmp_path / "rules") as editor:
         editor.make("in_place", 0)
         with start_proxy(tmp_path, CONFIGURATION.format(endpoint=endpoint)) as proxy:
@@ -142,22 +153,7 @@ def _reload_under_traffic(tmp_path: Path, reloads: int) -> str:
     assert growth[0] < 24, "MiB"
     assert growth[1] <= 4, "threads"
     assert growth[2] <= 12, "descriptors"
-    return (
+    print(
         f"{traffic.count} requests in {seconds:.0f} s, {len(edits_by_generation)} generations; "
         f"grew by {growth[0]} MiB, {growth[1]} threads, {growth[2]} descriptors"
     )
-
-
-def _check_answers(traffic: Traffic, edits_by_generation: dict[int, str | None], first: int) -> None:
-    assert traffic.failures == []
-    for generation, edits in traffic.edits.items():
-        # No answer mixes two rule sets: both files of a generation are of the edit that it was made from.
-        if edits_by_generation.get(generation, "") is not None:
-            assert len(edits) == 1, (generation, edits)
-            assert generation == first or edits == {edits_by_generation[generation]}
-
-
-@pytest.mark.parametrize("reloads", [24, pytest.param(200, marks=pytest.mark.integration)])
-def test_reloads_of_every_kind_under_traffic(tmp_path, reloads):
-    """Every answer during good and bad edits is complete and of one rule set."""
-    print(_reload_under_traffic(tmp_path, reloads))

@@ -220,10 +220,6 @@ def _settings_of(*pairs: Pair, hosts: tuple[str, ...] = (), **options: object) -
     return structs.replace(_settings(*(each.certificate for each in pairs), **options), targets=targets)
 
 
-def _said(settings: Settings) -> list[tuple[str, Severity]]:
-    return [(each.message.split(" at ")[0].split(" 2")[0], each.severity) for each in _doubts(settings)]
-
-
 def _doubts(settings: Settings):
     return [*doubtful_certificates(settings, time.time())]
 
@@ -238,7 +234,8 @@ def _doubts(settings: Settings):
 )
 def test_dates_that_clients_refuse_are_errors(certificate, said):
     """The message names the certificate and the date; a check says it before clients do."""
-    assert _said(_settings_of(A, certificate)) == [said]
+    (doubt,) = _doubts(_settings_of(A, certificate))
+    assert (doubt.message.split(" at ")[0].split(" 2")[0], doubt.severity) == said
 
 
 def test_a_host_without_a_certificate_has_its_place(files):

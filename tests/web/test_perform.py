@@ -11,26 +11,16 @@ import pytest
 from fakes import FailingStore, OneObjectStore, ScriptedBody
 from memory_store import MemoryStore
 from msgspec import structs
-from serving import EVERYTHING, generation, head, serve
+from serving import EVERYTHING, head, serve
 
 from tornado_proxy.config.actions import Actions, DeleteAction, GetAction, HeadAction, PutAction, Webhook
 from tornado_proxy.config.model import Bucket, Mount
 from tornado_proxy.config.values import GuardedUrl
 from tornado_proxy.pages.custom import FILE_HEADERS, Recipe
-from tornado_proxy.routing.decide import Decision, beside
-from tornado_proxy.routing.mounts import RouteMatch
-from tornado_proxy.routing.plan import Serve
-from tornado_proxy.routing.request import ObjectKey
-from tornado_proxy.rules.model import Key
-from tornado_proxy.semantics.conditions import UNCONDITIONAL
 from tornado_proxy.semantics.fields import Checksum
-from tornado_proxy.semantics.request import Request, RequestPath
-from tornado_proxy.storage.errors import AccessDenied, Busy, ObjectMissing, Unreachable
+from tornado_proxy.storage.errors import AccessDenied, Busy, Unreachable
 from tornado_proxy.storage.store import ObjectInfo
 from tornado_proxy.telemetry.events import ObjectUsed
-from tornado_proxy.web.generation import RequestContext
-from tornado_proxy.web.perform import perform
-from tornado_proxy.wire.shares import Shares
 
 CHANGED = datetime(2026, 5, 1, 12, 34, 56, tzinfo=UTC)
 HOOKS = (Webhook(GuardedUrl("http://hooks.example/")),)
@@ -424,25 +414,6 @@ async def test_an_error_of_the_store_decides_the_status(operation, method, targe
     async with serve(FailingStore(**{operation: Busy("SlowDown")}), actions=ACTIONS) as site:
         answer = await site.request(method, target, body=b"x" if method == "PUT" else b"")
     assert (answer.status, answer.headers["retry-after"]) == (503, "2")
-
-
-def _context(store) -> RequestContext:
-    current = generation(store)
-    mounts = current.parts.mounts
-    (entry,) = mounts.sites
-    match = RouteMatch(entry, "/", Key("/a"))
-    decision = Decision(Request(path=RequestPath("/a")), (), match)
-
-    async def ask(path):
-        return beside(mounts, decision, path, permitted=True)
-
-    walks = Shares("a walk", 1, 1, Busy)
-    return RequestContext(decision, match, current.parts, {}, UNCONDITIONAL, walks, walks, walks, ask)
-
-
-async def test_a_plan_without_an_answer_is_a_missing_object():
-    with pytest.raises(ObjectMissing):
-        await perform((Serve(ObjectKey("a")),), _context(MemoryStore()))
 
 
 @pytest.mark.parametrize(
