@@ -23,18 +23,8 @@ from msgspec.structs import replace
 from tornado.httputil import HTTPConnection, HTTPMessageDelegate, HTTPServerConnectionDelegate
 
 from tornado_proxy.config.server import Limits
+from tornado_proxy.semantics import request
 from tornado_proxy.semantics.limits import LONGEST_PROXY_LINE
-from tornado_proxy.semantics.request import (
-    PROXY_HEAD,
-    PROXY_SIGNATURE,
-    NotProxied,
-    Origin,
-    TrustedProxies,
-    peer_address,
-    proxy_header_rest,
-    read_proxy_header,
-    read_proxy_line,
-)
 from tornado_proxy.wire import limits
 from tornado_proxy.wire.connection import Connection
 from tornado_proxy.wire.stream import ClientConnection, ConnectionServer
@@ -49,8 +39,8 @@ class ConnectionSetup(msgspec.Struct, frozen=True):
     """
 
     tls: ssl.SSLContext | None = None
-    proxied: TrustedProxies = msgspec.field(default_factory=TrustedProxies)
-    http2: Callable[[ConnectionServer, Origin, Limits], ClientConnection] | None = None
+    proxied: request.TrustedProxies = msgspec.field(default_factory=request.TrustedProxies)
+    http2: Callable[[ConnectionServer, request.Origin, Limits], ClientConnection] | None = None
 
 
 class Acceptor:
@@ -236,8 +226,8 @@ class HttpServer(ConnectionServer):
     def _serve(self, accepted: socket.socket, address: object) -> None:
         accepted.setblocking(False)
         # A Unix socket has no address of its peer.
-        host = peer_address(address[0]) if isinstance(address, tuple) and address else ""
-        peer = Origin(host, "https" if self.setup.tls else "http")
+        host = request.peer_address(address[0]) if isinstance(address, tuple) and address else ""
+        peer = request.Origin(host, "https" if self.setup.tls else "http")
         connection = Connection(self, peer, self.limits)
         # Counted before anything is awaited, so that a shutdown in the same turn of the loop waits for it.
         self._connections.add(connection)
@@ -253,7 +243,7 @@ class HttpServer(ConnectionServer):
         task.add_done_callback(opened)
 
     async def _open(
-        self, connection: Connection, peer: Origin, accepted: socket.socket, setup: ConnectionSetup
+        self, connection: Connection, peer: request.Origin, accepted: socket.socket, setup: ConnectionSetup
     ) -> None:
         loop = asyncio.get_running_loop()
         try:
@@ -271,7 +261,7 @@ class HttpServer(ConnectionServer):
                     ssl_handshake_timeout=limits.OPEN_WITHIN,
                     ssl_shutdown_timeout=limits.CLOSE_WITHIN,
                 )
-        except (OSError, NotProxied, TimeoutError) as error:
+        except (OSError, request.NotProxied, TimeoutError) as error:
             _LOG.debug("a connection of %s was not opened: %s", peer.address, error)
             self._give_up(connection, accepted)
         except BaseException:
@@ -326,15 +316,15 @@ async def _client_behind(accepted: socket.socket) -> str | None:
 
     Only the header is read: what follows it belongs to TLS or HTTP.
     """
-    start = await _exactly(accepted, len(PROXY_SIGNATURE))
-    if start == PROXY_SIGNATURE:
-        head = start + await _exactly(accepted, PROXY_HEAD - len(start))
-        return read_proxy_header(head, await _exactly(accepted, proxy_header_rest(head)))
+    start = await _exactly(accepted, len(request.PROXY_SIGNATURE))
+    if start == request.PROXY_SIGNATURE:
+        head = start + await _exactly(accepted, request.PROXY_HEAD - len(start))
+        return request.read_proxy_header(head, await _exactly(accepted, request.proxy_header_rest(head)))
     while not start.endswith(b"\n"):
         if len(start) >= LONGEST_PROXY_LINE or not start.startswith(b"PROXY "):
-            raise NotProxied("there is no header of the PROXY protocol")
+            raise request.NotProxied("there is no header of the PROXY protocol")
         start += await _exactly(accepted, 1)
-    return read_proxy_line(start)
+    return request.read_proxy_line(start)
 
 
 async def _exactly(accepted: socket.socket, count: int) -> bytes:
@@ -342,6 +332,6 @@ async def _exactly(accepted: socket.socket, count: int) -> bytes:
     while len(received) < count:
         piece = await asyncio.get_running_loop().sock_recv(accepted, count - len(received))
         if not piece:
-            raise NotProxied("the connection ended within the header")
+            raise request.NotProxied("the connection ended within the header")
         received += piece
     return received
