@@ -2,8 +2,6 @@
 
 import http.client
 import json
-import os
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -64,13 +62,6 @@ targets:
 EDITED = CONFIGURATION.replace("v1", "v2")
 
 
-def _commit():
-    author = ("-c", "user.name=Ann", "-c", "user.email=ann@example.com")
-    subprocess.run(["git", "init", "-q"], check=True)
-    subprocess.run(["git", "add", "-A"], check=True)
-    subprocess.run(["git", *author, "commit", "-qm", "Begin"], check=True)
-
-
 @pytest.fixture
 def two_configurations(command, monkeypatch):
     """Writes two configurations, whose secrets are missing, and a log; returns the words that compare them."""
@@ -88,10 +79,8 @@ def test_an_option_that_changes_no_request_has_status_0(command, two_configurati
 
 
 @pytest.fixture
-def repository(command, monkeypatch):
+def repository(command, commit):
     """Commits a configuration with rules, a helper of templates and a secret, and edits rules and helper."""
-    monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
-    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(Path.cwd().parent))
     for folder in ("deploy/rules", "shared"):
         Path(folder).mkdir(parents=True)
     text = "rules: [rules, ../shared]\ntemplates: {helpers: [../shared/helper.tpl]}\ntargets: {site: {bucket: {name: b}}}\n"
@@ -99,7 +88,7 @@ def repository(command, monkeypatch):
     Path("deploy/rules/site.rules").write_text('target site { rewrite `^/a$` -> "/committed" }\n')
     Path("shared/go.rules").write_text('target site { rewrite `^/b$` -> go `/{{ template "place" }}` }\n')
     Path("shared/helper.tpl").write_text('{{ define "place" }}committed{{ end }}')
-    _commit()
+    commit()
     Path("deploy/rules/site.rules").write_text('target site { rewrite `^/a$` -> "/edited" }\n')
     Path("shared/helper.tpl").write_text('{{ define "place" }}edited{{ end }}')
     Path("paths").write_text("/a\n/b\n")
@@ -117,7 +106,7 @@ def test_the_files_of_a_configuration_come_from_its_revision(command, repository
 
 @pytest.mark.parametrize("old", ["HEAD:deploy/lists.rules", "HEAD:./deploy/lists.rules", "HEAD:lists.rules", "HEAD"])
 @pytest.mark.parametrize("list_name", ["moved.txt", "../deploy/moved.txt", "../shared/moved.txt"])
-def test_the_lists_of_rules_come_from_their_revision(command, repository, old, list_name):
+def test_the_lists_of_rules_come_from_their_revision(command, repository, commit, old, list_name):
     """Beside the rules, above them, or at the root."""
     new = "lists.rules" if old == "HEAD:lists.rules" else "deploy/lists.rules"
     name = list_name.removeprefix("../") if new == "lists.rules" else list_name
@@ -125,7 +114,7 @@ def test_the_lists_of_rules_come_from_their_revision(command, repository, old, l
     lists = [Path(each, "moved.txt") for each in (".", "deploy", "shared")]
     for each in lists:
         each.write_text("/a /committed\n")
-    _commit()
+    commit()
     for each in lists:
         each.write_text("/a /edited\n")
     result = command("diff", old, new, "--requests", "paths")
@@ -136,10 +125,10 @@ def test_the_lists_of_rules_come_from_their_revision(command, repository, old, l
     assert "cannot be read: No such file or directory" in command("diff", old, new, "--requests", "paths").err
 
 
-def test_a_configuration_at_the_root_of_a_revision(command, repository, monkeypatch):
+def test_a_configuration_at_the_root_of_a_revision(command, repository, commit):
     """Its relative paths begin there."""
     Path("proxy.yaml").write_text("rules: deploy/rules\ntargets: {site: {bucket: {name: b}}}\n")
-    _commit()
+    commit()
     Path("deploy/rules/site.rules").unlink()
     result = command("diff", "HEAD~1:deploy/proxy.yaml", "HEAD", "--requests", "paths")
     assert (result.status, result.out.splitlines()[0]) == (1, "answer changed: 2 of 2 requests, 2 of 2 distinct")
@@ -158,10 +147,10 @@ def test_a_configuration_at_the_root_of_a_revision(command, repository, monkeypa
         (["HEAD:astray.yaml", "deploy/proxy.yaml"], "`../x` is outside of the repository"),
     ],
 )
-def test_a_configuration_that_cannot_be_compared_is_a_failure(command, repository, words, message):
+def test_a_configuration_that_cannot_be_compared_is_a_failure(command, repository, commit, words, message):
     """No such revision, not in Git, no file, a mistake in it: the reason is told, and nothing is compared."""
     Path("astray.yaml").write_text("rules: ../x\ntargets: {site: {bucket: {name: b}}}\n")
-    _commit()
+    commit()
     result = command("diff", *words, "--requests", "paths")
     assert result.out == ""
     assert result.status > 0

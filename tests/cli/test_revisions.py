@@ -1,22 +1,15 @@
 """Files of a Git revision."""
 
-import os
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from tornado_proxy.cli.inputs import directory_of, in_revision, read_content, read_rules
 
-AUTHOR = ("-c", "user.name=Ann", "-c", "user.email=ann@example.com")
-
 
 @pytest.fixture
-def repository(tmp_path, monkeypatch):
+def repository(tmp_path, commit):
     """Creates a Git repository with committed rules and a changed working tree, and enters it."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
-    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
     for name, text in {
         "rules/site.rules": "# committed\n",
         "rules/a/team.rules": "# team\n",
@@ -30,8 +23,7 @@ def repository(tmp_path, monkeypatch):
         path.write_text(text)
     (tmp_path / "rules" / "link.rules").symlink_to("site.rules")
     (tmp_path / "rules" / "astray.rules").symlink_to("/nowhere")
-    for words in (["init", "-q", "-b", "main"], ["add", "-A"], [*AUTHOR, "commit", "-qm", "Rules"]):
-        subprocess.run(["git", *words], check=True, capture_output=True)
+    commit()
     (tmp_path / "rules" / "astray.rules").unlink()
     (tmp_path / "rules" / "site.rules").write_text("# edited\n")
     return tmp_path
@@ -60,9 +52,9 @@ def test_a_file_of_a_revision_is_read(repository):
 
 
 @pytest.fixture
-def without_stray_link(repository):
+def without_stray_link(repository, commit):
     """Commits the removal of the link that leads out of the repository."""
-    subprocess.run(["git", *AUTHOR, "commit", "-qam", "Without the stray link"], check=True, capture_output=True)
+    commit()
 
 
 @pytest.mark.parametrize("place", ["HEAD:rules", "HEAD:rules/", "main:rules"])

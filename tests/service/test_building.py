@@ -3,7 +3,8 @@
 import asyncio
 
 import pytest
-from stores import in_memory, read_object
+from memory_store import MemoryStore
+from stores import read_object
 
 from tornado_proxy.config.model import Bucket, ObjectCache, Settings, Target
 from tornado_proxy.pages.render import Pages
@@ -121,27 +122,14 @@ TARGETS = (
 @pytest.fixture
 def parts():
     """The parts of a generation with `TARGETS`, and with the objects `a` and `p/a` in each cache."""
-    stores = {target.name: in_memory() for target in TARGETS}
-    for bucket in stores.values():
-        bucket.add("a", b"x")
-        bucket.add("p/a", b"x")
-    cached = {
-        target.name: CachingStore(stores[target.name].store, target.cache, CacheCounts())
-        if target.cache
-        else stores[target.name].store
-        for target in TARGETS
-    }
-    result = Parts(
-        Settings(targets=TARGETS), Mounts(()), Pages(), {name: Shared(store) for name, store in cached.items()}
-    )
-    asyncio.run(_fill_caches(result))
-    return result
-
-
-async def _fill_caches(parts):
-    for shared in parts.stores.values():
+    stores = {}
+    for target in TARGETS:
+        store = MemoryStore({"a": b"x", "p/a": b"x"})
+        cached = CachingStore(store, target.cache, CacheCounts()) if target.cache else store
         for key in ("a", "p/a"):
-            await read_object(shared.store, key)
+            asyncio.run(read_object(cached, key))
+        stores[target.name] = Shared(cached)
+    return Parts(Settings(targets=TARGETS), Mounts(()), Pages(), stores)
 
 
 def _remaining(parts):
