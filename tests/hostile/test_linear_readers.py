@@ -42,7 +42,7 @@ ARGUMENTS = {
     "digest": "9a31", "now": 1e9, "ask": lambda _name: "", "expires": None, "status": 400, "message": "no",
     "rest": b"\x00" * 36, "request": Request("GET", "files.example", "/"),
     "match": RouteMatch(Site(Target("site", Mount(), Bucket("bucket")), RuleSet("site")), "/", Key("/")),
-    "home": Key("/"),
+    "home": Key("/"), "asked": {},
 }  # fmt: skip
 
 # Functions that read text of the configuration or of the product, or a key, which is short.
