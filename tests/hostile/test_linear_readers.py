@@ -12,6 +12,7 @@ from linear_time import check_linear, texts_of
 from tornado_proxy.auth.oidc import Sealer, read_cookies
 from tornado_proxy.auth.oidc_provider import Metadata
 from tornado_proxy.config.model import Bucket, Mount, Target
+from tornado_proxy.config.server import Cors
 from tornado_proxy.routing.mounts import RouteMatch, Site
 from tornado_proxy.rules.model import Key, RuleSet
 from tornado_proxy.s3 import answers
@@ -114,9 +115,9 @@ def _upload(name: str) -> Callable[[str], object]:
 
 
 def _preflight(name: str) -> Callable[[str], object]:
-    policy = CorsPolicy.of(("https://*.example",), (), ("*",))
+    policy = CorsPolicy.of(Cors(allow_origins=("https://*.example",), allow_headers=("*",)))
     headers = {"Origin": "https://a.example", "Access-Control-Request-Method": "GET"}
-    return lambda text: policy.of_preflight(lambda field: {**headers, name: text}.get(field, ""))
+    return lambda text: policy.of_preflight({**headers, name: text})
 
 
 def _s3_header(name: bytes) -> Callable[[str], object]:
@@ -145,8 +146,8 @@ HEADER_READERS = {
     "tornado_proxy.web.incoming_file.check_raw": ("Content-Type", "Content-Encoding"),  # which `raw_upload` calls
     "tornado_proxy.web.answer.with_headers": (),  # headers of an answer
     "tornado_proxy.web.answer.without": (),
+    "tornado_proxy.web.archive.stream": (),
     "tornado_proxy.web.answer.private_headers": (),
-    "tornado_proxy.web.filters.CorsPolicy.of": (),  # from the configuration
     "tornado_proxy.s3.signature.sign": (),  # headers of a request to S3
     "tornado_proxy.s3.signature.header_lines": (),  # the same
     "tornado_proxy.s3.answers.content_length": (),  # int() of bytes: refused beyond 4,300 digits
