@@ -85,26 +85,18 @@ class BlockingCall(Generic[T]):
 
         If the caller is cancelled, the call ends.
         """
-        loop = asyncio.get_running_loop()
-        timer: asyncio.Handle
-
-        def look() -> None:
-            nonlocal timer
-            left = self.progress + within - time.monotonic()
-            if left > 0:
-                timer = loop.call_later(min(left, within), look)
-            else:
+        waiting = asyncio.wrap_future(self.outcome)
+        try:
+            while not waiting.done() and (left := self.progress + within - time.monotonic()) > 0:
+                await asyncio.wait((waiting,), timeout=min(left, within))
+            if not waiting.done():
                 with suppress(InvalidStateError):  # it has just ended
                     self.outcome.set_exception(TimedOut(f"S3 did not answer within {within:g} s"))
-
-        timer = loop.call_soon(look)
-        try:
-            result = await asyncio.wrap_future(self.outcome)
+            result = await waiting
         except asyncio.CancelledError:
-            loop.call_later(within, self.cut)
+            waiting.cancel()
+            asyncio.get_running_loop().call_later(within, self.cut)
             raise
-        finally:
-            timer.cancel()
         note_request_id(self.request_id)
         return result
 
