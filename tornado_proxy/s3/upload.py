@@ -117,10 +117,11 @@ class PartBody(BytesIO):
         self.bucket = bucket
         self.capacity = 0
         self.taken = 0
+        self._length = 0
         self._memory = memory
 
     def __len__(self) -> int:
-        return self.getbuffer().nbytes
+        return self._length
 
     @property
     def wanted(self) -> int:
@@ -129,12 +130,12 @@ class PartBody(BytesIO):
 
     async def append(self, data: memoryview, capacity: int) -> None:
         """Appends bytes; with more than 64 KiB, all of them are of the shared memory, which it may wait for."""
-        end = len(self) + len(data)
+        end = self._length + len(data)
         if end > limits.UPLOAD_WITHOUT_MEMORY:
             self.capacity = capacity
             await self._memory.take(self, end - self.taken)
         self.seek(0, os.SEEK_END)
-        self.write(data)
+        self._length += self.write(data)
         self.seek(0)
 
     def end(self) -> None:
