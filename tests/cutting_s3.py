@@ -47,9 +47,9 @@ class Cut(NamedTuple):
 
 @dataclass
 class CuttingS3(QuirkyS3):
-    """The running S3, and the last answer that may be cut, by key."""
+    """The running S3, and the bytes of the last answer that may be cut, by key."""
 
-    sent: dict[str, bytes] = field(default_factory=dict)
+    sent: dict[str, int] = field(default_factory=dict)
     _cuts: Counter[str] = field(default_factory=Counter)
 
     def reply(self, request: Request) -> tuple[bytes, bool]:
@@ -68,7 +68,7 @@ class CuttingS3(QuirkyS3):
         told = whole.rfind(b">") + 1 or len(whole)  # the last byte of the outcome: of the document, or of the head
         self._cuts[key] += is_cut
         if is_cut:
-            self.sent[key] = sent
+            self.sent[key] = len(sent)
         if cut.fate == "lost" and len(sent) < told:
             for kept, before in ((self.objects, found), (self.uploads, begun)):
                 kept.pop(key, None)
