@@ -10,8 +10,12 @@ TOOLS  := $(VENV)/.filled-release
 PURE := gotemplate semantics templates rules config routing lint
 
 # The parts of the tests, those that take longest first: large folders, the pure packages, and all others.
-PARTS := hostile end_to_end others s3 pure web service cli tools
+PARTS := hostile end_to_end others s3 pure web cli
 LARGE := $(filter-out others pure,$(PARTS))
+
+# Folders whose tests run with those of another one, and import the same.
+WITH_web := service
+WITH_cli := tools
 
 # Many tests wait for a process or a time-out: more processes than processors keep these busy.
 PROCESSES := $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) * 2)))
@@ -47,11 +51,11 @@ OUTCOME = $$(tail -n 1 build/$@.log)
 test-hostile: SPREAD = -n 2 --dist loadfile --no-loadscope-reorder
 
 $(LARGE:%=test-%): test-%: $(STAMP)
-	@$(TEST) $(SPREAD) tests/$* $(TO_LOG)
+	@$(TEST) $(SPREAD) $(patsubst %,tests/%,$* $(WITH_$*)) $(TO_LOG)
 	@echo "$*: $(OUTCOME)"
 
 test-others: $(STAMP)
-	@$(TEST) $(patsubst %,--ignore tests/%,$(PURE) $(LARGE)) $(TO_LOG)
+	@$(TEST) $(patsubst %,--ignore tests/%,$(PURE) $(LARGE) $(WITH_web) $(WITH_cli)) $(TO_LOG)
 	@echo "others: $(OUTCOME)"
 
 test-pure: $(STAMP)

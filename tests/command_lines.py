@@ -37,11 +37,11 @@ class CommandLine:
         return CompletedCommand(status, printed.out, printed.err)
 
 
-def imported_by(*arguments: str, among: Sequence[str] = HEAVY_MODULES) -> set[str]:
-    """The modules among some that a command imports, run in a new process."""
+def imported_by(*commands: Sequence[str], among: Sequence[str] = HEAVY_MODULES) -> set[str]:
+    """The modules among some that commands import, run one after another in a new process."""
     script = (
-        "import sys; from tornado_proxy.cli.main import main; main(sys.argv[1:]);"
+        f"import sys; from tornado_proxy.cli.main import main; [main(words) for words in {[*commands]}];"
         f"print(*[name for name in {[*among]} if name in sys.modules], file=sys.stderr)"
     )
-    process = subprocess.run([sys.executable, "-c", script, *arguments], capture_output=True, text=True, check=True)
+    process = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     return set(process.stderr.strip().splitlines()[-1].split()) if process.stderr.strip() else set()

@@ -29,17 +29,24 @@ class ForkedProgram:
     """A program of Python, and what the tests use of `subprocess.Popen`; its standard error is a pipe."""
 
     def __init__(
-        self, program: str, arguments: Sequence[str], environment: Mapping[str, str], stdout: int | None = None
+        self,
+        program: str,
+        arguments: Sequence[str],
+        environment: Mapping[str, str],
+        stdout: int | None = None,
+        listeners: Sequence[int] = (),
     ) -> None:
+        """Starts it; the listeners become the descriptors from 3 on, as systemd gives them."""
         report, told = socket.socketpair()
         reading, writing = os.pipe()
         self._report, self.stderr = report.makefile("r"), os.fdopen(reading)
         self.returncode: int | None = None
-        request = json.dumps([program, [*arguments], dict(environment), str(Path.cwd()), []]).encode()
+        numbers = [*range(3, 3 + len(listeners))]
+        request = json.dumps([program, [*arguments], dict(environment), str(Path.cwd()), numbers, False]).encode()
         with report, told, Path(os.devnull).open("wb") as null, os.fdopen(writing, "wb") as error:
             output, forker = null.fileno() if stdout is None else stdout, _forker()
             # Each request is one message.
-            socket.send_fds(forker, [request], [told.fileno(), output, error.fileno(), forker.fileno()])
+            socket.send_fds(forker, [request], [told.fileno(), output, error.fileno(), *listeners, forker.fileno()])
             self.pid = int(self._report.readline())
 
     def wait(self, timeout: float | None = None) -> int:
@@ -80,7 +87,7 @@ class _ForkedWorker:
     def __init__(self, forker: socket.socket, command: Sequence[str], descriptors: Sequence[int]) -> None:
         report, told = socket.socketpair()
         self._report = report.makefile("r")
-        program = [*command[3:4], command[4:], dict(os.environ), str(Path.cwd()), descriptors]
+        program = [*command[3:4], command[4:], dict(os.environ), str(Path.cwd()), descriptors, True]
         with report, told:
             socket.send_fds(forker, [json.dumps(program).encode()], [told.fileno(), 1, 2, *descriptors])
             self.pid = int(self._report.readline())
@@ -142,11 +149,12 @@ def _fork_for(connection: socket.socket) -> str:
         os.write(report, b"%d\n" % os.waitstatus_to_exitcode(os.waitpid(forked, 0)[1]))
         os._exit(0)
     os.close(report)
-    program, arguments, environment, folder, numbers = json.loads(request)
-    if numbers:
+    program, arguments, environment, folder, numbers, is_worker = json.loads(request)
+    if is_worker:
         os.setsid()
     else:
-        forker = socket.socket(fileno=others.pop())
+        forker = socket.socket(fileno=fcntl.fcntl(others[-1], fcntl.F_DUPFD_CLOEXEC, 400))
+        os.close(others.pop())
 
         async def forked(*command: str, pass_fds: Sequence[int], **_: object) -> _ForkedWorker:
             return _ForkedWorker(forker, command, pass_fds)

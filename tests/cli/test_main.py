@@ -166,21 +166,22 @@ def test_the_error_about_a_misspelt_word_suggests_the_right_one(words, message_e
     assert capsys.readouterr().err.replace("'", "").endswith(message_end.replace("'", ""))
 
 
+SITE, TEAM = f"{GALLERY}/site.rules", f"{GALLERY}/team.rules"
+WITHOUT_TEMPLATES = [
+    ["lint", SITE],
+    ["test", SITE],
+    ["fmt", "--check", str(GALLERY)],
+    ["explain", "/press/a.html", "--rules", SITE],
+    ["diff", SITE, SITE, "--requests", "paths"],
+]
+
+
 @pytest.mark.parametrize(
-    ("words", "modules"),
-    [
-        (["lint", GALLERY / "site.rules"], set()),
-        (["lint", GALLERY / "team.rules"], {"jinja2"}),
-        (["test", GALLERY / "site.rules"], set()),
-        (["test", GALLERY / "team.rules"], {"jinja2"}),
-        (["fmt", "--check", GALLERY], set()),
-        (["explain", "/press/a.html", "--rules", GALLERY / "site.rules"], set()),
-        (["diff", GALLERY / "site.rules", GALLERY / "site.rules", "--requests", "paths"], set()),
-    ],
-    ids=lambda value: value[0] if value and isinstance(value, list) else None,
+    ("commands", "modules"),
+    [(WITHOUT_TEMPLATES, set()), ([["lint", TEAM]], {"jinja2"}), ([["test", TEAM]], {"jinja2"})],
 )
-def test_a_command_about_rules_imports_what_they_need(words, modules, tmp_path, monkeypatch):
+def test_commands_about_rules_import_what_they_need(commands, modules, tmp_path, monkeypatch):
     """Neither a server nor an S3 client; a template engine only if a rule uses it."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "paths").write_text("/a\n")
-    assert imported_by(*map(str, words)) == modules
+    assert imported_by(*commands) == modules

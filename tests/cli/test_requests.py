@@ -203,7 +203,7 @@ def test_an_unusable_command_line_of_explain_is_a_failure(explain, words, expect
 
 
 def test_explaining_with_a_configuration_imports_no_server(files):
-    assert imported_by("explain", "/press/a.html", *CONFIGURED) <= {"yaml", "asyncio", "jinja2"}
+    assert imported_by(["explain", "/press/a.html", *CONFIGURED]) <= {"yaml", "asyncio", "jinja2"}
 
 
 def _parse(*words):

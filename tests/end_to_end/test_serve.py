@@ -3,13 +3,12 @@
 import os
 import signal
 import socket
-import subprocess
-import sys
 from contextlib import ExitStack, contextmanager
 
 import pytest
 from administering import CONFIGURATION, RULES, Admin, eventually, service
 from endless_s3 import endless_s3
+from forking import SERVE, ForkedProgram
 from running import START_LIMIT, start_proxy
 from steady_load import under_load
 
@@ -80,24 +79,21 @@ def test_readiness_may_need_a_bucket(files, tmp_path):
     assert ["error" in line for line in lines] == [True, False]
 
 
-# Starts a service as systemd does: the socket is descriptor 3, and LISTEN_PID is the process itself.
-_ACTIVATE = """
-import os, sys
-os.dup2(int(sys.argv[1]), 3)
-os.environ |= {"LISTEN_FDS": "1", "LISTEN_FDNAMES": "http", "LISTEN_PID": str(os.getpid())}
-os.execv(sys.executable, [sys.executable, "-m", "tornado_proxy", *sys.argv[2:]])
-"""
+# Starts a service as systemd does: LISTEN_PID is the process itself.
+_ACTIVATED = f"import os\nos.environ['LISTEN_PID'] = str(os.getpid())\n{SERVE}"
 
 
 @contextmanager
 def _activated(listening: socket.socket, *options: str):
-    command = [sys.executable, "-c", _ACTIVATE, str(listening.fileno()), "serve", *options]
-    process = subprocess.Popen(command, pass_fds=[listening.fileno()], stderr=subprocess.DEVNULL)
-    try:
-        yield process
-    finally:
-        process.send_signal(signal.SIGTERM)
-        assert process.wait(timeout=START_LIMIT) == 0
+    environment = {**os.environ, "LISTEN_FDS": "1", "LISTEN_FDNAMES": "http"}
+    process = ForkedProgram(_ACTIVATED, ["serve", *options], environment, listeners=[listening.fileno()])
+    with process.stderr as log:
+        try:
+            yield
+        finally:
+            process.terminate()
+            errors = log.read()
+            assert process.wait(timeout=START_LIMIT) == 0, errors
 
 
 @pytest.mark.parametrize("options", [(), ("--workers", "2")])
