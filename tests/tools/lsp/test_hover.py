@@ -6,7 +6,7 @@ import re
 import textwrap
 
 import pytest
-from editing import CURSOR, analysed_at_cursor, site, with_tree
+from editing import analysed_at_cursor, site, with_tree
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,7 +15,6 @@ from tornado_proxy.lint.checks import CHECKS
 from tornado_proxy.rules.diagnostic import visible
 from tornado_proxy.rules.tree import Dialect
 from tornado_proxy.tools.lsp.hover import (
-    TemplateReference,
     code,
     definitions,
     hover_at,
@@ -83,9 +82,14 @@ def test_the_hover_of_a_long_pattern_is_shortened():
         ('"/b/${x‸}"', None),
         ('jinja "/{{ groups.pa‸ge }}"', "group 1 of the source, `(?P<page>[^/]+)`\n\nIt matches any character but `/`, once or more"),
         ('jinja "/{{ user.user‸name }}"', "`user.username`: the name; always one segment of a key"),
+        ('jinja "/{{ us‸er.username }}"', "`user`: the user who is signed in; none without one"),
         ('jinja "/{{ user.no‸where }}"', None),
         ('go "/{{ .User.GetUser‸name }}"', "`.User.GetUsername`: the name; always one segment of a key"),
         ('"/‸b/$page"', None),
+        ('"/b/$$pa‸ge"', None),
+        ("jinja \"/{{ 'us‸er' }}\"", None),
+        ('jinja "/us‸er/{{ key }}"', None),
+        ('go "/{{ up‸per .Key }}"', None),
     ],
 )  # fmt: skip
 def test_the_hover_of_a_reference_explains_it(template, expected):
@@ -107,7 +111,8 @@ def test_the_hover_of_a_reference_explains_it(template, expected):
 )
 def test_the_hover_of_a_test_has_its_result(test, expected):
     """The result is the rewrite that matches and the key that results."""
-    text = _hover_text(site('rewrite move `^/a$` -> "/b"', 'rewrite `^/u$` -> jinja "/{{ user.username }}"', test))
+    rules = 'rewrite move `^/a$` -> "/b"', 'rewrite `^/u$` -> jinja "/{{ user.username }}"', 'test "/y" -> unchanged'
+    text = _hover_text(site(*rules, test))
     assert text.split("\n\n---\n\n")[0] == expected
 
 
@@ -179,6 +184,12 @@ def test_comments_blanks_and_invalid_patterns_have_no_hover(text):
         ('target site { rewrite a `^/‸a` -> "/b" }', "`^/a`"),
         ('target site { rewrite a `^/(a)` -> "/$‸1" }', "$1"),
         ('target site { rewrite a `^/(a)` -> "\\u002f$‸1" }', "$1"),
+        ('target site { rewrite a `^/(a)` -> "/${1‸}b" }', "${1}"),
+        ("target site { rewrite a `^/(?P<p>a)` -> jinja `/{{ groups['p‸'] }}` }", "groups['p']"),
+        ("target site { rewrite a `^/a` -> jinja `/{{ user.user‸name }}` }", "username"),
+        ("target site { rewrite a `^/a` -> jinja `{% if us‸er` }", "user"),
+        ('target site { rewrite a `^/(?P<p>a)` -> go `/{{ index .Groups "p‸" }}` }', '.Groups "p"'),
+        ("target site { rewrite a `^/a` -> go `/{{ $.User.GetUser‸name }}` }", "GetUsername"),
         ('target site { test "/a" ‸-> "/b" }', 'test "/a" -> "/b"'),
         ("target site { ‸ }", None),
         ("target site {}\n‸\n", None),
@@ -188,30 +199,6 @@ def test_a_hover_has_the_span_of_its_subject(text, expected):
     """The span covers a target's name, a rewrite, its source, a reference in its template, or a test."""
     hover = hover_at(*analysed_at_cursor(text))
     assert (hover[1].text if hover else None) == expected
-
-
-@pytest.mark.parametrize(
-    ("dialect", "text", "expected"),
-    [
-        (Dialect.PLAIN, "/a/$pa‸ge/b", TemplateReference("page", 3, 8, is_group=True)),
-        (Dialect.PLAIN, "/a/${1‸}b", TemplateReference("1", 3, 7, is_group=True)),
-        (Dialect.PLAIN, "/a/$$pa‸ge", None),
-        (Dialect.JINJA, "/{{ groups.pa‸ge }}", TemplateReference("page", 4, 15, is_group=True)),
-        (Dialect.JINJA, "/{{ groups['pa‸ge'] }}", TemplateReference("page", 4, 18, is_group=True)),
-        (Dialect.JINJA, "/{{ us‸er.username }}", TemplateReference("user", 4, 8)),
-        (Dialect.JINJA, "/{{ user.user‸name }}", TemplateReference("user.username", 9, 17)),
-        (Dialect.JINJA, "/{{ 'us‸er' }}", None),
-        (Dialect.JINJA, "/us‸er/{{ key }}", None),
-        (Dialect.JINJA, "{% if us‸er", TemplateReference("user", 6, 10)),
-        (Dialect.GO, "/{{ .Groups.pa‸ge }}", TemplateReference("page", 4, 16, is_group=True)),
-        (Dialect.GO, '/{{ index .Groups "pa‸ge" }}', TemplateReference("page", 10, 24, is_group=True)),
-        (Dialect.GO, "/{{ $.User.GetUser‸name }}", TemplateReference("User.GetUsername", 11, 22)),
-        (Dialect.GO, "/{{ up‸per .Key }}", None),
-    ],
-)
-def test_a_reference_is_found_at_a_position_of_a_template(dialect, text, expected):
-    """The reference is a group or a variable with its path, and plain text and strings have no reference."""
-    assert reference_at(dialect, text.replace(CURSOR, ""), text.index(CURSOR)) == expected
 
 
 @given(st.sampled_from(Dialect), st.text(alphabet="{}%$. groupsGuser1[]'\"|\\", max_size=60), st.data())
@@ -378,13 +365,6 @@ def test_the_outline_has_nested_lines_for_compound_parts():
         "      nothing",
         "the end of the key",
     ]
-
-
-def test_parts_of_the_outline_have_their_extent_in_the_source():
-    """The text of each part can be shown beside its phrase."""
-    expression = r"^/a\.b(?P<n>\d+)"
-    parts = [expression[part.extent.start : part.extent.end] for part in outline(language(expression).tree)]
-    assert parts == ["^", r"/a\.b", r"(?P<n>\d+)"]
 
 
 @given(st.text(alphabet="ab/.*+?|()[]^$\\d{2,}iP<>:-", max_size=40))

@@ -111,13 +111,6 @@ def test_given_places_are_read_together(folder):
     assert _names(workspace.sources(str(folder / "three/c.rules")), folder) == ["three/c.rules"]
 
 
-def test_the_text_of_an_editor_replaces_the_file_on_disk(folder):
-    _write(folder, "a.rules")
-    name = str(folder / "a.rules")
-    workspace = Workspace((folder,), texts={name: "# new\n"})
-    assert [file.data for file in workspace.sources(name).files] == [BOM_UTF8 + b"# new\n"]
-
-
 def test_a_byte_order_mark_in_an_editor_counts_as_a_character():
     """An editor that keeps the mark counts it in its positions."""
     text = "\ufeff" + site('rewrite `^/a$` -> "/b"')
@@ -170,25 +163,6 @@ def test_a_missing_file_has_no_text(folder):
 _TEXT = site('rewrite a `^/a$` -> "/b"', 'test "/a" -> "/b"')
 
 
-def test_the_analysis_has_mistakes_of_parser_compiler_and_checks():
-    analysis = analysed(site('rewrite `^/a(` -> "/b"', 'rewrite `^/c.d$` -> "/e"', "test 7"))
-    codes = {diagnostic.code for diagnostic in analysis.diagnostics_of(NAME)}
-    assert {"syntax-error", "bad-source", "unescaped-dot"} <= codes
-
-
-def test_files_that_are_read_together_are_checked_together():
-    """A test of one file may reach the rewrite of another."""
-    analysis = analysed(site('rewrite `^/a$` -> "/b"'), other=site('test "/a" -> "/b"'))
-    assert analysis.diagnostics == ()
-
-
-def test_compiled_rewrites_and_outcomes_are_found_by_statement():
-    analysis = analysed(_TEXT)
-    rewrite, test = analysis.document(NAME).blocks[0].statements
-    assert analysis.rewrite(rewrite).name == "a"
-    assert analysis.outcome(test).rewrite is analysis.rewrite(rewrite)
-
-
 def test_tests_have_no_outcome_while_there_are_mistakes():
     """A rewrite that is missing because of a mistake may be the one that a test needs."""
     analysis = analysed(_TEXT + "target")
@@ -198,13 +172,6 @@ def test_tests_have_no_outcome_while_there_are_mistakes():
 def test_an_analysis_of_unchanged_files_is_reused():
     first = analyse(Read((RuleFile(NAME, _TEXT.encode()),)), LintSettings())
     assert analyse(Read((RuleFile(NAME, _TEXT.encode()),)), LintSettings(), before=first) is first
-
-
-def test_changed_settings_need_another_analysis():
-    sources = Read((RuleFile(NAME, site('rewrite `^/a$` -> "/b"').encode()),))
-    first = analyse(sources, LintSettings())
-    second = analyse(sources, LintSettings(ignore=frozenset({"untested-rewrite"})), before=first)
-    assert (len(first.diagnostics), len(second.diagnostics)) == (1, 0)
 
 
 def test_only_changed_files_are_parsed_again():
