@@ -3,7 +3,7 @@
 import gc
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from itertools import combinations, product, starmap, takewhile
+from itertools import permutations, product, starmap, takewhile
 from math import inf
 from time import thread_time
 from typing import NamedTuple
@@ -37,11 +37,8 @@ class Text(NamedTuple):
 
 
 def texts_of(units: Sequence[str], prefixes: Sequence[str], suffixes: Sequence[str]) -> Iterator[Text]:
-    """Yields the texts of each prefix, each unit or pair of units, and each suffix.
-
-    Two units stand in one order only: in the other one, the same text begins one unit later.
-    """
-    repeated = [*((unit,) for unit in units), *combinations(units, 2)]
+    """Yields the texts of each prefix, each unit or pair of units, and each suffix."""
+    repeated = [*((unit,) for unit in units), *permutations(units, 2)]
     return starmap(Text, product(prefixes, repeated, suffixes))
 
 
@@ -49,7 +46,7 @@ def _cpu_time(read: Callable[[str], object], text: str) -> float:
     gc.disable()  # its time depends on what other tests keep
     start = thread_time()
     # A refused text counts too.
-    with suppress(ValueError, Exception):
+    with suppress(Exception):
         read(text)
     seconds = thread_time() - start
     gc.enable()
@@ -58,13 +55,14 @@ def _cpu_time(read: Callable[[str], object], text: str) -> float:
 
 def _growing(read: Callable[[str], object], times: Iterable[tuple[float, Text]]) -> list[Text]:
     """Returns the texts whose time grows most from the short one to the longer one, whose times fall."""
-    growths: dict[tuple[str, ...], tuple[float, Text]] = {}
+    growths: dict[frozenset[str], tuple[float, Text]] = {}
     for longer, text in times:
         # No text from here on grows more, however fast its short one is read.
         if len(growths) == KEPT and longer / SMALLEST <= min(growths.values())[0]:
             break
         growth = longer / (_cpu_time(read, text.of(SHORT)) + SMALLEST)
-        growths[text.units] = max((growth, text), growths.get(text.units, (growth, text)))
+        units = frozenset(text.units)
+        growths[units] = max((growth, text), growths.get(units, (growth, text)))
         growths = dict(sorted(growths.items(), key=lambda each: each[1], reverse=True)[:KEPT])
     return [text for _, text in growths.values()]
 
@@ -75,9 +73,9 @@ def check_linear(read: Callable[[str], object], texts: Iterable[Text], longest: 
     Those are the two slowest, and the two whose time grows most from a short text to a longer one, each of other units.
     """
     times = sorted(((_cpu_time(read, text.of(LONGER)), text) for text in texts), reverse=True)
-    slowest: dict[tuple[str, ...], Text] = {}
+    slowest: dict[frozenset[str], Text] = {}
     for _, text in takewhile(lambda _: len(slowest) < KEPT, times):
-        slowest.setdefault(text.units, text)
+        slowest.setdefault(frozenset(text.units), text)
     for text in dict.fromkeys((*_growing(read, times), *slowest.values())):
         part = full = inf
         for _ in range(ATTEMPTS):
