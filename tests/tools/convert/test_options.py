@@ -124,20 +124,6 @@ def test_a_boolean_is_parsed_as_in_go(text, value):
     assert _section(f"a: {text}").flag("a", default=not value) is value
 
 
-def test_a_missing_option_has_its_default():
-    """The caller chooses the default."""
-    root = _section("other: 1")
-    assert (
-        root.text("a"),
-        root.flag("a"),
-        root.whole("a", 7),
-        root.texts("a"),
-        bool(root.section("a")),
-        root.section("a").text("b", "x"),
-        root.sections("a"),
-    ) == ("", False, 7, [], False, "x", [])
-
-
 @pytest.mark.parametrize(
     ("text", "values"), [("[x, y]", ["x", "y"]), ("x", ["x"]), ("'/a/,/b/'", ["/a/", "/b/"]), ("''", [])]
 )
@@ -170,13 +156,6 @@ def test_the_place_of_an_option_is_its_name():
     root = _section("x: 1\na:\n  b: 1")
     assert root.section("a").place("b").first == (3, 3)
     assert root.section("a").place("c").text == "b: 1"
-
-
-def test_names_of_sections_are_in_lower_case():
-    """s3-proxy has the names that users choose in lower case, too."""
-    assert [(name, section.path) for name, section in _section("a: {Site: {b: 1}}").section("a").named()] == [
-        ("site", "a.site")
-    ]
 
 
 @pytest.mark.parametrize(
