@@ -4,19 +4,19 @@ import json
 
 import pytest
 from msgspec.structs import replace
-from scripted_s3 import Reply, error_reply, reply, scripted_s3
+from scripted_s3 import Reply, Then, error_reply, reply, scripted_s3
 
 from tornado_proxy.config.secrets import Credentials, Secret
 from tornado_proxy.config.server import UrlConfig
 from tornado_proxy.config.values import GuardedUrl
 from tornado_proxy.s3.documents import DocumentUnavailable, fetch_document
-from tornado_proxy.s3.limits import PIECE_OF_DOCUMENT
 
 KEYS = Credentials(Secret("test", "a"), Secret("test", "b"))
 
 
 CONTENT = reply(200, b"content")
-SLOW = Reply(b"HTTP/1.1 200 OK\r\n\r\n" + bytes(PIECE_OF_DOCUMENT - 40), drop=b"x")  # a piece takes two seconds
+SLOW = Reply(b"HTTP/1.1 200 OK\r\n\r\n", drop=b"x")
+CUT = Reply(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\ncontent", Then.CLOSE)
 
 
 def _aws(endpoint):
@@ -67,21 +67,28 @@ def test_a_document_is_fetched_from_a_service_of_aws(arn, answer, asked):
     [
         (reply(404), 20, "the answer is 404"),
         (reply(200, b"x" * 2_000_000), 20, "the document has more than 1048576 bytes"),
-        (SLOW, 1.5, "the answer takes too long"),
+        (SLOW, 0.5, "the answer takes too long"),
+        (CUT, 20, "('Connection broken: IncompleteRead(7 bytes read, 2 more expected)',"),
     ],
-    ids=["missing", "large", "slow"],
+    ids=["missing", "large", "slow", "cut"],
 )
 def test_a_failure_to_fetch_by_http_is_reported(answer, timeout, message):
-    """A missing document, a document that is too large, and an answer that takes too long are reported."""
+    """A document that is missing, too large or cut, and an answer that goes on and on, are reported."""
     with scripted_s3(answer) as server, pytest.raises(DocumentUnavailable) as error:
         fetch_document(GuardedUrl(server.url), UrlConfig(http_timeout=timeout))
-    assert str(error.value) == message
+    assert message in str(error.value)
 
 
-def test_a_failure_to_fetch_from_s3_is_reported():
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [(error_reply(404, "NoSuchKey"), "AWS answers `NoSuchKey`"), (SLOW, "the answer takes too long")],
+    ids=["missing", "slow"],
+)
+def test_a_failure_to_fetch_from_s3_is_reported(answer, message):
     """The message has the code of S3's error."""
-    with scripted_s3(error_reply(404, "NoSuchKey")) as server, pytest.raises(DocumentUnavailable, match="`NoSuchKey`"):
-        fetch_document(GuardedUrl("s3://bucket/missing"), _aws(server.url))
+    with scripted_s3(answer) as server, pytest.raises(DocumentUnavailable) as error:
+        fetch_document(GuardedUrl("s3://bucket/missing"), replace(_aws(server.url), http_timeout=0.5))
+    assert str(error.value) == message
 
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1:1/a", "s3://bucket/key"])

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import time
 from contextlib import closing
+from functools import partial
 from typing import Any
 
 import urllib3
@@ -15,7 +15,8 @@ from urllib3.exceptions import HTTPError, LocationValueError, MaxRetryError
 from tornado_proxy.config.secrets import Location
 from tornado_proxy.config.server import UrlConfig
 from tornado_proxy.config.values import GuardedUrl
-from tornado_proxy.s3.limits import LARGEST_DOCUMENT, PIECE_OF_DOCUMENT
+from tornado_proxy.s3.limits import LARGEST_DOCUMENT
+from tornado_proxy.wire.shares import in_thread
 
 
 class DocumentUnavailable(Exception):
@@ -23,20 +24,20 @@ class DocumentUnavailable(Exception):
 
 
 def fetch_document(url: GuardedUrl, config: UrlConfig) -> bytes:
-    """Fetches a URL or ARN within the `http_timeout` of `config`; blocks. Raises `DocumentUnavailable`."""
+    """Fetches a URL or ARN within the `http_timeout` of `config`; blocks. Raises `DocumentUnavailable`.
+
+    A thread of its own does: libraries bound the time of a read, of which an answer may have any number.
+    """
     location = Location.of(url.reveal())
     try:
         if location.scheme in ("http", "https"):
-            deadline, timeout = time.monotonic() + config.http_timeout, urllib3.Timeout(total=config.http_timeout)
-            retries = urllib3.Retry(None, connect=0, read=0, status=0, other=0, redirect=3)
-            with urllib3.PoolManager(timeout=timeout, retries=retries) as pool:
-                answer = pool.request("GET", url.reveal(), preload_content=False)
-                with closing(answer):
-                    if answer.status != 200:
-                        raise DocumentUnavailable(f"the answer is {answer.status}")
-                    return _joined(answer, deadline)
-        with closing(_client(location, config)) as client:
-            return _of_aws(client, location, config)
+            call = partial(_by_http, url, config)
+        else:
+            # Not in this time: making a client takes time of its own, and no network.
+            call = partial(_of_aws, _client(location, config), location)
+        return in_thread(call).result(config.http_timeout)
+    except TimeoutError:
+        raise DocumentUnavailable("the answer takes too long") from None
     except ClientError as error:
         raise DocumentUnavailable(f"AWS answers `{error.response['Error'].get('Code')}`") from None
     except MaxRetryError as error:
@@ -48,30 +49,35 @@ def fetch_document(url: GuardedUrl, config: UrlConfig) -> bytes:
         raise DocumentUnavailable(str(error)) from None
 
 
-def _of_aws(client: Any, location: Location, config: UrlConfig) -> bytes:
-    # Counted from here: making a client takes time of its own, and no network.
-    deadline = time.monotonic() + config.http_timeout
-    if location.scheme == "s3":
-        with closing(client.get_object(Bucket=location.host, Key=location.path)["Body"]) as body:
-            return _joined(body, deadline)
-    if location.scheme == "ssm":
-        found = client.get_parameter(Name=location.path, WithDecryption=True)
-        return str(found["Parameter"]["Value"]).encode()
-    secret = client.get_secret_value(SecretId=location.path)
-    return secret.get("SecretBinary") or secret["SecretString"].encode()  # type: ignore[no-any-return] # of boto3
+def _by_http(url: GuardedUrl, config: UrlConfig) -> bytes:
+    timeout = urllib3.Timeout(total=config.http_timeout)
+    retries = urllib3.Retry(None, connect=0, read=0, status=0, other=0, redirect=3)
+    with urllib3.PoolManager(timeout=timeout, retries=retries) as pool:
+        answer = pool.request("GET", url.reveal(), preload_content=False)
+        with closing(answer):
+            if answer.status != 200:
+                raise DocumentUnavailable(f"the answer is {answer.status}")
+            return _whole(answer)
 
 
-def _joined(body: Any, deadline: float) -> bytes:
-    """Reads a body; raises `DocumentUnavailable` if it is too large or too slow."""
-    pieces, size = [], 0
-    while piece := body.read(PIECE_OF_DOCUMENT):
-        pieces.append(piece)
-        size += len(piece)
-        if size > LARGEST_DOCUMENT:
-            raise DocumentUnavailable(f"the document has more than {LARGEST_DOCUMENT} bytes")
-        if time.monotonic() > deadline:
-            raise DocumentUnavailable("the answer takes too long")
-    return b"".join(pieces)
+def _of_aws(client: Any, location: Location) -> bytes:
+    with closing(client):
+        if location.scheme == "s3":
+            with closing(client.get_object(Bucket=location.host, Key=location.path)["Body"]) as body:
+                return _whole(body)
+        if location.scheme == "ssm":
+            found = client.get_parameter(Name=location.path, WithDecryption=True)
+            return str(found["Parameter"]["Value"]).encode()
+        secret = client.get_secret_value(SecretId=location.path)
+        return secret.get("SecretBinary") or secret["SecretString"].encode()  # type: ignore[no-any-return] # of boto3
+
+
+def _whole(body: Any) -> bytes:
+    """Reads a body; raises `DocumentUnavailable` if it is too large."""
+    content: bytes = body.read(LARGEST_DOCUMENT + 1)
+    if len(content) > LARGEST_DOCUMENT:
+        raise DocumentUnavailable(f"the document has more than {LARGEST_DOCUMENT} bytes")
+    return content
 
 
 def _client(location: Location, config: UrlConfig) -> Any:

@@ -24,8 +24,6 @@ SLOW_READER = 0.05
 
 LARGEST_DOCUMENT = 1024 * 1024
 """Bytes of a document of XML."""
-PIECE_OF_DOCUMENT = 16 * 1024
-"""Bytes of a document that are read at once."""
 
 PIECE_OF_THREAD = 256 * 1024
 """Bytes of a body that are held and handed over at once."""

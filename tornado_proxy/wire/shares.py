@@ -213,8 +213,8 @@ def _count(counts: Counter[Place | str], place: Place, by: int) -> None:
             del counts[name]
 
 
-async def in_own_thread(call: Callable[[], T]) -> T:
-    """Returns the result of a call that may hang: nobody else waits for its thread, and the process does not either."""
+def in_thread(call: Callable[[], T]) -> Future[T]:
+    """Begins a call that may hang: nobody else waits for its thread, and the process does not either."""
     made: Future[T] = Future()
     made.set_running_or_notify_cancel()
 
@@ -225,4 +225,9 @@ async def in_own_thread(call: Callable[[], T]) -> T:
             made.set_exception(error)
 
     Thread(target=make, name="own", daemon=True).start()
-    return await asyncio.wrap_future(made)
+    return made
+
+
+async def in_own_thread(call: Callable[[], T]) -> T:
+    """Returns the result of a call that may hang."""
+    return await asyncio.wrap_future(in_thread(call))
