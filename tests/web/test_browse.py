@@ -363,3 +363,20 @@ async def test_a_large_listing_is_kept_compressed(monkeypatch, coding):
         answer = await site.get("/d/?format=json", Accept_Encoding=coding)
     body = zlib.decompressobj(31).decompress(answer.body) if coding else answer.body
     assert (answer.status, answer.complete, body) == (200, True, whole.body)
+
+
+async def test_a_large_listing_has_a_place_before_it_is_read(monkeypatch):
+    """Listings that wait for slow clients of others hold no more than the first answers of S3."""
+    lists = []
+
+    class Counting(MemoryStore):
+        async def list(self, prefix, after=None, limit=1000):
+            lists.append(after)
+            return await super().list(prefix, after, limit)
+
+    monkeypatch.setattr("tornado_proxy.wire.shares.PLACE_WITHIN", 0.0)
+    monkeypatch.setattr(browse.limits, "ARCHIVES_AT_ONCE", 0)
+    monkeypatch.setattr(browse.limits, "LISTS_WITHOUT_TURN", 2)
+    async with serve(Counting(MANY)) as site:
+        answer = await site.get("/d/?format=json")
+    assert (answer.status, len(lists)) == (503, 2)

@@ -6,7 +6,7 @@ import asyncio
 import sys
 import zlib
 from collections.abc import AsyncGenerator, Sequence
-from contextlib import AsyncExitStack, aclosing, suppress
+from contextlib import AsyncExitStack, ExitStack, aclosing, suppress
 from functools import partial
 from itertools import takewhile
 from urllib.parse import urlsplit
@@ -97,32 +97,42 @@ async def _whole(attempt: Browse, form: Form, order: Order | None, context: Requ
     texts = written(beginning, form.value)
     begin, end = texts.begin.encode("utf-8", "replace"), texts.end.encode()
     held, packed, length = [begin], list[bytes](), len(begin) + len(end)
-    async with aclosing(Directory(attempt.prefix, context).parts(target.listing.max_entries, order)) as parts:
-        async for part in parts:
-            exists = exists or part.is_marked or bool(part.entries)
-            texts = written(replace(beginning, entries=part.entries), form.value)
-            separator = texts.separator if part.entries and beginning.entries else ""
-            piece = f"{separator}{texts.entries}".encode("utf-8", "replace")
-            length += len(piece)
-            if length <= limits.LISTED_WHOLE:
-                held.append(piece)
-            else:
-                packed.append(zlib.compress(piece, 1))
-            if not beginning.entries:
-                beginning = replace(beginning, entries=part.entries)
-    if not (exists or attempt.root):
-        return None
-    custom = await context.written("folder_list", partial(_folder_data, attempt.prefix, beginning, context))
-    body = b"" if packed else b"".join((*held, end))
-    answer = customized(page(200, Rendering(body, context.pages.index_headers(form))), custom)
-    if not packed or answer.status in BODILESS:
-        return answer
-    headers = with_headers(answer.headers, (("Content-Length", str(length)),))
-    if context.request.method == "HEAD":
-        return replace(answer, headers=headers)
-    place = await context.archives.take(target.name)
-    made = stream(headers, _unpacked(held, packed, end), partial(context.archives.give_back, place))
-    return replace(made, status=answer.status, templated=answer.templated)
+    count = 0
+    with ExitStack() as place:
+
+        async def hold() -> None:
+            place.callback(context.archives.give_back, await context.archives.take(target.name))
+
+        async with aclosing(Directory(attempt.prefix, context).parts(target.listing.max_entries, order)) as parts:
+            async for part in parts:
+                count += 1
+                if count == limits.LISTS_WITHOUT_TURN:
+                    await hold()  # before its turn to walk, as archives do
+                exists = exists or part.is_marked or bool(part.entries)
+                texts = written(replace(beginning, entries=part.entries), form.value)
+                separator = texts.separator if part.entries and beginning.entries else ""
+                piece = f"{separator}{texts.entries}".encode("utf-8", "replace")
+                length += len(piece)
+                if length <= limits.LISTED_WHOLE:
+                    held.append(piece)
+                else:
+                    packed.append(zlib.compress(piece, 1))
+                if not beginning.entries:
+                    beginning = replace(beginning, entries=part.entries)
+        if not (exists or attempt.root):
+            return None
+        custom = await context.written("folder_list", partial(_folder_data, attempt.prefix, beginning, context))
+        body = b"" if packed else b"".join((*held, end))
+        answer = customized(page(200, Rendering(body, context.pages.index_headers(form))), custom)
+        if not packed or answer.status in BODILESS:
+            return answer
+        headers = with_headers(answer.headers, (("Content-Length", str(length)),))
+        if context.request.method == "HEAD":
+            return replace(answer, headers=headers)
+        if count < limits.LISTS_WITHOUT_TURN:
+            await hold()
+        made = stream(headers, _unpacked(held, packed, end), place.pop_all().close)
+        return replace(made, status=answer.status, templated=answer.templated)
 
 
 async def _unpacked(held: Sequence[bytes], packed: Sequence[bytes], end: bytes) -> AsyncGenerator[bytes, None]:
