@@ -69,6 +69,29 @@ async def test_the_result_of_a_cancelled_call_is_undone(two_threads):
     assert results == ["a connection"]
 
 
+@pytest.mark.parametrize("is_before", [True, False])
+async def test_a_result_in_the_moment_of_the_cancellation_is_undone(is_before):
+    """A call that ends just before its caller notices that it was cancelled, or just after, has nobody for its result."""
+    executor, begun, gate, undone = Executor(1, queue=3, timeout=10), *(threading.Event() for _ in range(3))
+
+    def end() -> None:
+        gate.set()
+        has_ended = threading.Event()
+        executor.submit(has_ended.set)
+        assert has_ended.wait(10)
+
+    running = asyncio.ensure_future(executor.run(lambda: (begun.set(), gate.wait(10)), lambda _: undone.set()))
+    await asyncio.to_thread(begun.wait, 10)
+    running.cancel()
+    if is_before:
+        end()
+    else:
+        asyncio.get_running_loop().call_soon(end)
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    assert await asyncio.to_thread(undone.wait, 10)
+
+
 async def test_a_call_that_is_cancelled_in_the_queue_is_never_made(two_threads):
     """A call is not made if its caller is cancelled while the call waits for a thread."""
     gate, calls = threading.Event(), []

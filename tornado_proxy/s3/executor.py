@@ -94,7 +94,7 @@ class BlockingCall(Generic[T]):
                     self.outcome.set_exception(TimedOut(f"S3 did not answer within {within:g} s"))
             result = await waiting
         except asyncio.CancelledError:
-            waiting.cancel()
+            self.outcome.cancel()
             asyncio.get_running_loop().call_later(within, self.cut)
             raise
         note_request_id(self.request_id)
@@ -264,7 +264,13 @@ class Executor:
         call = self.submit(function, undo, is_upload=is_upload)
         if not is_upload:
             call.progress = min(call.progress, time.monotonic())
-        return await call.result(max(within, self.timeout))
+        try:
+            return await call.result(max(within, self.timeout))
+        except asyncio.CancelledError:
+            # The call ended at that moment, so that its thread left the result to the caller.
+            if undo is not None and not call.outcome.cancelled() and call.outcome.exception() is None:
+                self.submit(partial(undo, call.outcome.result()))
+            raise
 
     def close(self) -> None:
         """Makes no new calls; running ones may end."""
