@@ -3,16 +3,16 @@
 import gc
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from itertools import permutations, product, starmap, takewhile
+from itertools import permutations, product, starmap
 from math import inf
 from time import thread_time
 from typing import NamedTuple
 
 import pytest
 
-SHORT, LONGER = 32, 256  # characters of the texts among which the worst are looked for
-SMALLEST = 1e-5  # seconds; below that, a time says nothing about growth
-KEPT = 2
+SHORT, LONGER = 64, 512  # characters of the texts among which the worst are looked for
+SMALLEST = 2e-5  # seconds; below that, a time says nothing about growth
+KEPT = 3
 SPAN = 8  # the length of a text against a part of it
 # Of the times for the two: linear time gives 8, quadratic time 64. It may be more than 8 where the system gives blocks
 # slowly: those of a long result come from it at each reading. A linear reader took 3.4 times as long for twice a text.
@@ -55,28 +55,24 @@ def _cpu_time(read: Callable[[str], object], text: str) -> float:
 
 def _growing(read: Callable[[str], object], times: Iterable[tuple[float, Text]]) -> list[Text]:
     """Returns the texts whose time grows most from the short one to the longer one, whose times fall."""
-    growths: dict[frozenset[str], tuple[float, Text]] = {}
+    growths: list[tuple[float, Text]] = []
     for longer, text in times:
         # No text from here on grows more, however fast its short one is read.
-        if len(growths) == KEPT and longer / SMALLEST <= min(growths.values())[0]:
+        if len(growths) == KEPT and longer / SMALLEST <= growths[-1][0]:
             break
         growth = longer / (_cpu_time(read, text.of(SHORT)) + SMALLEST)
-        units = frozenset(text.units)
-        growths[units] = max((growth, text), growths.get(units, (growth, text)))
-        growths = dict(sorted(growths.items(), key=lambda each: each[1], reverse=True)[:KEPT])
-    return [text for _, text in growths.values()]
+        growths = sorted([*growths, (growth, text)], reverse=True)[:KEPT]
+    return [text for _, text in growths]
 
 
 def check_linear(read: Callable[[str], object], texts: Iterable[Text], longest: int) -> None:
     """Fails if a reader takes more than 20 times as long for eight times the length of one of its worst texts.
 
-    Those are the two slowest, and the two whose time grows most from a short text to a longer one, each of other units.
+    Those are the three slowest, and the three whose time grows most from a short text to a longer one.
     """
     times = sorted(((_cpu_time(read, text.of(LONGER)), text) for text in texts), reverse=True)
-    slowest: dict[frozenset[str], Text] = {}
-    for _, text in takewhile(lambda _: len(slowest) < KEPT, times):
-        slowest.setdefault(frozenset(text.units), text)
-    for text in dict.fromkeys((*_growing(read, times), *slowest.values())):
+    slowest = [text for _, text in times[:KEPT]]
+    for text in dict.fromkeys((*_growing(read, times), *slowest)):
         part = full = inf
         for _ in range(ATTEMPTS):
             part = min(part, _cpu_time(read, text.of(longest // SPAN)))
