@@ -1,6 +1,7 @@
 import pytest
 from linting import block, findings, fixed, marked_texts, report
 
+from gotemplate.regexp import matching
 from tornado_proxy.rules.diagnostic import Safety, Severity
 
 OVERLAPPING_REWRITES = "overlapping-rewrites"
@@ -278,6 +279,16 @@ def test_a_move_that_makes_the_other_rewrite_unreachable_is_not_offered():
     statements = 'rewrite `^/c` -> "/a"\nrewrite `^(?:/a|/b|/c)` -> "/a"\nrewrite `^/b` -> "/a"'
     (finding,) = findings(UNREACHABLE_REWRITE, statements)
     assert len(finding.fixes) == 1
+
+
+def test_sources_are_combined_once_however_many_rewrites_no_key_reaches(monkeypatch):
+    """A set of all earlier sources for each of them would take quadratic time."""
+    combined = []
+    portions_of = matching._portions_of
+    monkeypatch.setattr(matching, "_portions_of", lambda patterns: combined.append(patterns) or portions_of(patterns))
+    pairs = (f"rewrite `^/{each}/x$` -> `/1`\nrewrite `^/{each}/(?:x)$` -> `/2`\n" for each in range(10))
+    assert len(findings(UNREACHABLE_REWRITE, "".join(pairs))) == 10
+    assert len([*filter(None, combined)]) == 1
 
 
 LISTED = 'rewrites "moved.txt"'

@@ -7,7 +7,6 @@ from collections.abc import Collection, Iterator, Mapping
 
 from gotemplate.regexp import proofs, syntax
 from gotemplate.regexp.automaton import Budget, Language, language
-from gotemplate.regexp.matching import FirstMatch
 from gotemplate.regexp.syntax import Assertion, Group, Node, Text
 from tornado_proxy.lint import check as findings
 from tornado_proxy.lint.check import Category, LintFinding, check, listed, named, offer, shown
@@ -271,19 +270,22 @@ def unreachable_rewrite(subject: Subject) -> Iterator[LintFinding]:
 
 def _may_move(target: TargetRules, taker: int, index: int, budget: Budget) -> bool:
     """Returns whether keys would reach a rewrite above the one that takes all its keys, and that one still."""
+    moved, taking = target.rewrites[index].pattern, target.rewrites[taker].pattern
     if any(each.number < target.rewrites[taker].number for each in target.rule_set.lists):
         key = proofs.shortest_key(target.languages[index], budget.portion())
         if not isinstance(key, proofs.Example) or target.rule_set.taker(key.key) is not target.rewrites[taker]:
             return False  # lists, and what stands before, may have all of them
     example = target.example(target.rewrites[taker])
-    if example and not target.rewrites[index].pattern.search(example):
+    if example and not moved.search(example):
         return True
-    order = [*range(taker), index, taker]
-    matches = FirstMatch([target.rewrites[each].pattern for each in order], known=target.rule_set.first_match)
 
     def first(key: str) -> int | None:
-        match = matches.find(key)
-        return match[0] if match else None
+        match = target.rule_set.first_match.find(key)
+        if match and match[0] < taker:
+            return match[0]
+        if moved.search(key):
+            return taker
+        return taker + 1 if taking.search(key) else None
 
-    languages = [target.languages[each] for each in order]
+    languages = [*target.languages[:taker], target.languages[index], target.languages[taker]]
     return not isinstance(proofs.reach_of(languages, taker + 1, first, budget.portion()), proofs.Covered)
