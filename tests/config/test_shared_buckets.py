@@ -1,6 +1,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from linear_time import check_linear, texts_of
 
 from tornado_proxy.config.actions import Actions, PutAction
 from tornado_proxy.config.checks import Uploads
@@ -20,6 +21,20 @@ def test_uploads_reach_what_lies_within_one_of_the_prefixes(prefixes, served):
     uploads = Uploads(_uploader(Bucket("b", each)) for each in prefixes)
     reached = any(each.startswith(served) or served.startswith(each) for each in prefixes)
     assert (uploads.within(Bucket("b", served)) is not None) == reached
+
+
+def test_many_targets_that_share_a_bucket_take_linear_time():
+    """Each of them is looked up among all."""
+    targets = [_uploader(Bucket("b", f"p{number}/")) for number in range(4000)]
+
+    def read(text: str) -> None:
+        some = targets[: len(text)]
+        uploads = Uploads(some)
+        for each in some:
+            assert uploads.within(each.bucket)
+            assert uploads.above(each.bucket, f"{each.bucket.prefix}page.tpl")
+
+    check_linear(read, texts_of(["a"], [""], [""]), len(targets))
 
 
 @pytest.mark.parametrize(

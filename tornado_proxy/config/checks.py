@@ -6,9 +6,9 @@ Targets that share a bucket are checked too: what one takes as an upload, anothe
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from functools import partial
-from operator import itemgetter
 from urllib.parse import urlsplit
 
 from msgspec.structs import replace
@@ -412,23 +412,31 @@ class Uploads:
     """The places of buckets to which targets take uploads; rules may give an upload any key below a target's prefix."""
 
     def __init__(self, targets: Iterable[Target]) -> None:
-        by_store: dict[tuple[str, str], dict[str, Target]] = {}
+        self._by_store: dict[tuple[str, str], dict[str, Target]] = {}
         for target in targets:
             if target.actions.put.enabled:
-                by_store.setdefault(_store(target.bucket), {}).setdefault(_prefix(target.bucket), target)
-        # A place before those below it.
-        self._by_store = {store: sorted(places.items(), key=itemgetter(0)) for store, places in by_store.items()}
+                places = self._by_store.setdefault(_store(target.bucket), {})
+                places.setdefault(_prefix(target.bucket), target)
+        self._sorted = {store: sorted(places) for store, places in self._by_store.items()}
 
     def above(self, bucket: Bucket, key: str) -> Target | None:
         """Returns a target that takes uploads to an object key, such as a template's; None if there is none."""
-        key = fold(f"/{key}", bucket.folding)
-        places = self._by_store.get(_store(bucket), ())
-        return next((target for place, target in places if key.startswith(place)), None)
+        return self._above(bucket, fold(f"/{key}", bucket.folding))
+
+    def _above(self, bucket: Bucket, place: str) -> Target | None:
+        places = self._by_store.get(_store(bucket), {})
+        ends = (at + 1 for at, character in enumerate(place) if character == "/")
+        return next((places[place[:end]] for end in ends if place[:end] in places), None)
 
     def within(self, bucket: Bucket) -> Target | None:
         """Returns a target that takes uploads to what is served of a bucket; None if there is none."""
-        own, places = _prefix(bucket), self._by_store.get(_store(bucket), ())
-        return next((each for place, each in places if own.startswith(place) or place.startswith(own)), None)
+        place = _prefix(bucket)
+        if (target := self._above(bucket, place)) is not None:
+            return target
+        places = self._sorted.get(_store(bucket), [])
+        after = bisect_right(places, place)
+        below = after < len(places) and places[after].startswith(place)
+        return self._by_store[_store(bucket)][places[after]] if below else None
 
 
 def _store(bucket: Bucket) -> tuple[str, str]:
