@@ -214,6 +214,32 @@ async def test_older_parts_become_full_first(clients, bucket, most):
     assert full == bodies[: len(full)]
 
 
+class CountedPart(PartBody):
+    """A part that counts how often one of its kind is looked at."""
+
+    looks = 0
+
+    def __getattribute__(self, name: str) -> object:
+        CountedPart.looks += 1
+        return super().__getattribute__(name)
+
+
+@pytest.mark.parametrize("bucket", ["bucket", "bucket {}"])
+async def test_finding_memory_looks_at_each_part_a_few_times(bucket):
+    """The event loop is not held up by how many clients have parts, nor by how many buckets they are for."""
+    looks = []
+    for clients in (20, 160):
+        memory = UploadMemory(256 * MIB)
+        for number in range(clients):
+            token = CLIENT.set(str(number))
+            part = CountedPart(memory, bucket.format(number))
+            CLIENT.reset(token)
+            CountedPart.looks = 0
+            await memory.take(part, 70_000)
+        looks.append(CountedPart.looks)
+    assert looks[1] < 10 * looks[0]
+
+
 async def test_nobody_waits_for_memory_without_end(monkeypatch):
     """An upload that finds no memory for long is refused."""
     monkeypatch.setattr(upload.limits, "MEMORY_WITHIN", 0.01)
@@ -283,6 +309,16 @@ async def test_a_closed_part_returns_its_memory_to_the_system():
     assert sys.getsizeof(body) < PIECE_OF_THREAD
     with pytest.raises(ValueError, match="closed"):
         body.read()
+
+
+async def test_a_part_that_a_thread_still_reads_gives_its_memory_back():
+    """The buffer cannot be released in that moment; other uploads need not wait for it."""
+    memory = UploadMemory(8 * MIB)
+    body = PartBody(memory)
+    await fill(body, MIB)
+    with body.getbuffer(), pytest.raises(BufferError):
+        body.close()
+    assert memory.free == 8 * MIB
 
 
 TARGET = {"Bucket": "bucket", "Key": "a"}

@@ -9,7 +9,7 @@ import asyncio
 import logging
 import os
 import re
-from collections import deque
+from collections import Counter, deque
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from concurrent.futures import wait
 from contextlib import suppress
@@ -92,23 +92,22 @@ class UploadMemory:
         firsts = {each.client: each for each in reversed(older)}.values()  # of their clients
         if not firsts:
             return True
-        rooms = {each.bucket: self._room_for(each.bucket) for each in (*firsts, part)}
+        held_for: Counter[str] = Counter()
+        for each in self._parts:
+            held_for[each.bucket] += each.taken
+        most = self._size * limits.SHARE_OF_BUCKET
+        # What is of no bucket has no limited share.
+        rooms = {each.bucket: most - held_for[each.bucket] if each.bucket else inf for each in (*firsts, part)}
         # What the bucket of a part has no room for is left to nobody.
         left = sum(min(each.wanted, max(0.0, rooms[each.bucket])) for each in firsts)
         return count + min(left, self._size * limits.LEFT_TO_OLDER) <= min(self.free, rooms[part.bucket])
-
-    def _room_for(self, bucket: str) -> float:
-        """Returns the bytes that a bucket may still have; what is of none has no limited share."""
-        if not bucket:
-            return inf
-        return self._size * limits.SHARE_OF_BUCKET - sum(each.taken for each in self._parts if each.bucket == bucket)
 
 
 class PartBody(BytesIO):
     """The bytes of a part as a file for boto3, which reads it once for the signature and once for each attempt.
 
-    `capacity` is the most bytes that it may have, and `taken` what it has of the shared memory. A thread that still
-    reads it once it is closed gets an error.
+    `capacity` is the most bytes that it may have, and `taken` what it has of the shared memory; the buffer may have an
+    eighth more, since it grows in steps. A thread that still reads it once it is closed gets an error.
     """
 
     def __init__(self, memory: UploadMemory, bucket: str = "") -> None:
@@ -149,8 +148,10 @@ class PartBody(BytesIO):
 
     def close(self) -> None:
         """Releases the memory; closing again has no effect."""
-        super().close()
-        self._memory.give_back(self)
+        try:
+            super().close()
+        finally:  # a thread may have the buffer at this moment
+            self._memory.give_back(self)
 
 
 class Part(msgspec.Struct, frozen=True):
