@@ -5,6 +5,7 @@ import base64
 import hashlib
 import json
 import re
+from collections import Counter
 from collections.abc import AsyncIterator
 
 import pytest
@@ -12,6 +13,7 @@ from fakes import CountingStore, Staff
 from hypothesis import given
 from hypothesis import strategies as st
 from memory_store import MemoryStore
+from python_multipart.multipart import MultipartParser
 from serving import FORM_TYPE, form, head, part, serve
 
 from tornado_proxy.config.actions import Actions, PutAction, SystemMetadata
@@ -122,6 +124,29 @@ def test_everything_but_the_file_is_limited(body):
     """Other fields, headers of parts, preamble and epilogue count together."""
     with pytest.raises(FormTooLarge, match="more than 200 bytes besides its file"):
         _read(body, limit=200, size=16)
+
+
+async def test_line_feeds_hold_nobody_up(monkeypatch):
+    """Lines of a field are looked at one by one, but no more than the limit, and with turns of other requests between."""
+    turn, lines, write = 0, Counter(), MultipartParser.write
+
+    def counted(parser: MultipartParser, data: bytes) -> int:
+        lines[turn] += 1
+        return write(parser, data)
+
+    async def take_turns() -> None:
+        nonlocal turn
+        while True:
+            turn += 1
+            await asyncio.sleep(0)
+
+    monkeypatch.setattr(MultipartParser, "write", counted)
+    others = asyncio.ensure_future(take_turns())
+    with pytest.raises(FormTooLarge, match="more than 50000 bytes"):
+        await MultipartForm(_pieces(_field("note", b"\n" * 500_000), 1 << 20), b"b", 50_000).file()
+    others.cancel()
+    assert lines.total() < 60_000
+    assert max(lines.values()) < 5000
 
 
 def test_the_file_is_not_limited_by_the_parser():

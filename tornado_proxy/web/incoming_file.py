@@ -5,6 +5,7 @@ A form (multipart, RFC 7578) is read as it arrives: its one file is a stream, al
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import re
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
@@ -17,7 +18,7 @@ from python_multipart.multipart import MultipartParser, parse_options_header
 from tornado_proxy.routing.request import LengthRequired, RequestError
 from tornado_proxy.semantics import fields
 from tornado_proxy.storage.errors import TooLarge
-from tornado_proxy.web.limits import LARGEST_PART_HEADER, LONGEST_CONTENT_TYPE, LONGEST_MEDIA_TYPE
+from tornado_proxy.web.limits import LARGEST_PART_HEADER, LONGEST_CONTENT_TYPE, LONGEST_MEDIA_TYPE, PIECE_OF_FORM
 from tornado_proxy.wire.incoming import content_length
 
 if TYPE_CHECKING:
@@ -252,6 +253,10 @@ class MultipartForm:
     async def _read(self) -> bool:
         """Parses the next chunk; returns whether there was one."""
         if (chunk := await anext(self._chunks, None)) is not None:
+            while self._file is None and len(chunk) > PIECE_OF_FORM:
+                self._feed(chunk[:PIECE_OF_FORM])
+                chunk = chunk[PIECE_OF_FORM:]
+                await asyncio.sleep(0)
             self._feed(chunk)
         elif not self._complete:
             raise MalformedForm("the form ends before its closing boundary")
@@ -265,19 +270,19 @@ class MultipartForm:
             if self._in_file:
                 name = (self._disposition().filename or "").rpartition("/")[2]
                 sent_type = self._headers.get(b"content-type")
-                size = None if self._length is None else self._length - self._overhead - end - self._closing
+                size = None if self._length is None else self._length - self._overhead - self._closing
                 self._file = FileHead(name, None if sent_type is None else sent_type.decode("latin-1"), size)
             at = end
         self._parse(chunk[at:])
-        self._overhead += len(chunk) - sum(map(len, self._pieces))
-        if self._overhead > self._limit:
-            raise FormTooLarge(f"the form has more than {self._limit} bytes besides its file")
 
     def _parse(self, data: bytes) -> None:
+        self._overhead += len(data)
         try:
             self._parser.write(data)
         except FormParserError as error:
             raise MalformedForm(f"malformed form: {error}") from error
+        if self._overhead > self._limit:
+            raise FormTooLarge(f"the form has more than {self._limit} bytes besides its file")
 
     # What the parser calls as it comes to the end of a header, of the headers, to content, and to the end of the form.
 
@@ -315,6 +320,7 @@ class MultipartForm:
         self._before = (self._before + data[max(start, end - size) : end])[-size:]
         if self._in_file:
             self._pieces.append(data[start:end])
+            self._overhead -= end - start
 
     def _is_in_line(self, data: bytes, start: int, end: int) -> bool:
         """Whether a line begins with the boundary; where the boundary is nowhere, one search is enough."""

@@ -10,6 +10,8 @@ MOST_WAITING_WALKS = 100
 ARCHIVES_AT_ONCE = 64
 """Archives that are listed or sent: each holds the names of its files, some MiB, until a slow client has read it."""
 
+PIECE_OF_FORM = 4096
+"""Bytes of a form that are read at once up to the head of its file: line by line, if there are lines."""
 PIECE_OF_ARCHIVE = 64 * 1024
 """Bytes of an archive that are sent at once, where files are small."""
 READ_FOR_EACH_ENTRY = 4
