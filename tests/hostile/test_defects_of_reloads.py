@@ -26,6 +26,7 @@ STEPS: dict[str, tuple[object, str]] = {
         for name in ("compile_snapshot", "tolerant_of_dates", "run_rule_tests", "probed", "fixed_at_start", "changes")
     },
     "the steps of an edit": (reloading.EditState, "step"),
+    "what is new of a refusal": (reloading, "_news"),
     "activating": (RecordingServing, "activate"),
     "reading": (Files, "read"),
     "renewing": (reloading.Reloader, "_renewed"),
@@ -39,7 +40,7 @@ STEPS: dict[str, tuple[object, str]] = {
     "telling the service manager of an edit": (Notifier, "tell", "status"),
     "feeding the watchdog": (Notifier, "tell", "WATCHDOG=1"),
 }
-REFUSED = ("renewing",)  # steps of an edit with a mistake
+REFUSED = ("what is new of a refusal", "renewing")  # steps of an edit with a mistake
 GOOD = 'rewrite `^/a$` -> "/b"\ntest "/a" -> "/b"'
 
 
