@@ -197,7 +197,9 @@ def test_a_path_that_looks_like_another_site_leads_back_to_this_one(proxy, path)
         assert answer.status == 400
 
 
-@pytest.mark.parametrize("headers", [{"Origin": "https://evil.example"}, {"Sec-Fetch-Site": "same-site"}])
+@pytest.mark.parametrize(
+    "headers", [{"Origin": "https://evil.example"}, {"Sec-Fetch-Site": "same-site"}, {"Sec-Fetch-Site": "cross-site"}]
+)
 @pytest.mark.parametrize("method", ["PUT", "DELETE"])
 def test_a_page_of_another_origin_writes_nothing(ann, bucket, method, headers):
     """A PUT or DELETE with the cookie is refused if a page of another origin sends it."""
