@@ -106,6 +106,14 @@ def test_a_thread_connects_in_time(monkeypatch, count):
         Dialer("name", port).connect_in_thread(0.5)
 
 
+def test_a_refused_connection_is_called_so():
+    """The error of a thread has the words that people look for."""
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        with pytest.raises(ConnectionRefusedError, match="Connection refused"):
+            Dialer("127.0.0.1", unused.getsockname()[1]).connect_in_thread(5)
+
+
 async def test_who_leaves_at_any_moment_leaves_no_connection():
     """A connection that is made as its caller is cancelled is closed; one that is left open is an error of the tests."""
     with socket.create_server(("127.0.0.1", 0)) as server:

@@ -74,7 +74,19 @@ class Dialer:
 
     def connect_in_thread(self, timeout: float) -> socket.socket:
         """Does the same, blocking; raises `TimeoutError` after some seconds, not counting those of the resolver."""
-        return asyncio.run(asyncio.wait_for(self._first(addresses(self.host, self.port)), timeout))
+        found = addresses(self.host, self.port)
+        if len(found) > 1:
+            return asyncio.run(asyncio.wait_for(self._first(found), timeout))
+        # Without another to try, a loop takes longer than the connection, and its errors do not say "refused".
+        [(family, address)] = found
+        made = socket.socket(family, socket.SOCK_STREAM)
+        try:
+            _set_up(made, timeout)
+            made.connect(address)
+        except BaseException:
+            made.close()
+            raise
+        return made
 
     async def _first(self, found: Sequence[Address]) -> socket.socket:
         now = time.monotonic()
@@ -97,12 +109,16 @@ class Dialer:
         return connected
 
 
+def _set_up(made: socket.socket, timeout: float) -> None:
+    made.settimeout(timeout)
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+
 async def _connected(address: Address, done: list[socket.socket]) -> socket.socket:
     made = socket.socket(address[0], socket.SOCK_STREAM)
     try:
-        made.setblocking(False)
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        _set_up(made, 0)
         await asyncio.get_running_loop().sock_connect(made, address[1])
     except BaseException:
         made.close()
