@@ -6,9 +6,9 @@ Targets that share a bucket are checked too: what one takes as an upload, anothe
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from functools import partial
+from operator import itemgetter
 from urllib.parse import urlsplit
 
 from msgspec.structs import replace
@@ -412,44 +412,34 @@ class Uploads:
     """The places of buckets to which targets take uploads; rules may give an upload any key below a target's prefix."""
 
     def __init__(self, targets: Iterable[Target]) -> None:
-        self._by_store: dict[tuple[str, str], dict[str, Target]] = {}
-        for target in targets:
-            if target.actions.put.enabled:
-                places = self._by_store.setdefault(_store(target.bucket), {})
-                places.setdefault(_prefix(target.bucket), target)
-        self._sorted = {store: sorted(places) for store, places in self._by_store.items()}
+        placed = ((_places(each.bucket, _prefix(each.bucket)), each) for each in targets if each.actions.put.enabled)
+        last_first = sorted(placed, key=itemgetter(0))[::-1]  # the first one of a place replaces the others
+        self._taken = {places[-1]: target for places, target in last_first}
+        self._around = {place: target for places, target in last_first for place in places}
 
     def above(self, bucket: Bucket, key: str) -> Target | None:
         """Returns a target that takes uploads to an object key, such as a template's; None if there is none."""
-        return self._above(bucket, fold(f"/{key}", bucket.folding))
-
-    def _above(self, bucket: Bucket, place: str) -> Target | None:
-        places = self._by_store.get(_store(bucket), {})
-        ends = (at + 1 for at, character in enumerate(place) if character == "/")
-        return next((places[place[:end]] for end in ends if place[:end] in places), None)
+        return next((self._taken[each] for each in _places(bucket, key) if each in self._taken), None)
 
     def within(self, bucket: Bucket) -> Target | None:
         """Returns a target that takes uploads to what is served of a bucket; None if there is none."""
-        place = _prefix(bucket)
-        if (target := self._above(bucket, place)) is not None:
-            return target
-        places = self._sorted.get(_store(bucket), [])
-        after = bisect_right(places, place)
-        below = after < len(places) and places[after].startswith(place)
-        return self._by_store[_store(bucket)][places[after]] if below else None
+        prefix = _prefix(bucket)
+        return self.above(bucket, prefix) or self._around.get(_places(bucket, prefix)[-1])
 
 
-def _store(bucket: Bucket) -> tuple[str, str]:
-    """Returns what tells one bucket from another: its name, and the host and port of its store."""
+def _places(bucket: Bucket, key: str) -> list[tuple[str, str, str]]:
+    """Returns the directories of an object key from above, each with its bucket and the host and port of its store."""
     scheme = "http" if bucket.disable_ssl else "https"
     endpoint = bucket.s3_endpoint or ""
     url = urlsplit(endpoint if "://" in endpoint else f"{scheme}://{endpoint}")
     host = url.hostname or ""
-    return bucket.name, "" if host.endswith(_AWS) else f"{host}:{url.port or _PORTS.get(url.scheme)}" if host else ""
+    store = "" if host.endswith(_AWS) else f"{host}:{url.port or _PORTS.get(url.scheme)}" if host else ""
+    path = fold(f"/{key}", bucket.folding)
+    return [(bucket.name, store, path[: at + 1]) for at, character in enumerate(path) if character == "/"]
 
 
 def _prefix(bucket: Bucket) -> str:
-    return fold(f"/{'/' if bucket.leading_slash else ''}{bucket.prefix}", bucket.folding)
+    return f"{'/' if bucket.leading_slash else ''}{bucket.prefix}"
 
 
 def resolved(settings: Settings) -> Settings:
