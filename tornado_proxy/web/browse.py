@@ -93,25 +93,19 @@ async def _whole(attempt: Browse, form: Form, order: Order | None, context: Requ
 
     All of it is read before any is sent; what is large is kept compressed.
     """
-    target, beginning, exists = context.match.site.target, _empty(context), False
+    most, beginning, exists = context.match.site.target.listing.max_entries, _empty(context), False
     texts = written(beginning, form.value)
     begin, end = texts.begin.encode("utf-8", "replace"), texts.end.encode()
     held, packed, length = [begin], list[bytes](), len(begin) + len(end)
     count = 0
     with ExitStack() as place:
-
-        async def hold() -> None:
-            place.callback(context.archives.give_back, await context.archives.take(target.name))
-
-        async with aclosing(Directory(attempt.prefix, context).parts(target.listing.max_entries, order)) as parts:
+        async with aclosing(Directory(attempt.prefix, context).parts(most, order)) as parts:
             async for part in parts:
                 count += 1
                 if count == limits.LISTS_WITHOUT_TURN:
-                    await hold()  # before its turn to walk, as archives do
+                    await _hold(place, context)  # before its turn to walk, as archives do
                 exists = exists or part.is_marked or bool(part.entries)
-                texts = written(replace(beginning, entries=part.entries), form.value)
-                separator = texts.separator if part.entries and beginning.entries else ""
-                piece = f"{separator}{texts.entries}".encode("utf-8", "replace")
+                piece = _piece(part, form, beginning)
                 length += len(piece)
                 if length <= limits.LISTED_WHOLE:
                     held.append(piece)
@@ -130,9 +124,20 @@ async def _whole(attempt: Browse, form: Form, order: Order | None, context: Requ
         if context.request.method == "HEAD":
             return replace(answer, headers=headers)
         if count < limits.LISTS_WITHOUT_TURN:
-            await hold()
+            await _hold(place, context)
         made = stream(headers, _unpacked(held, packed, end), place.pop_all().close)
         return replace(made, status=answer.status, templated=answer.templated)
+
+
+async def _hold(place: ExitStack, context: RequestContext) -> None:
+    """Has a place among the archives until the stack is closed; raises `Busy`."""
+    place.callback(context.archives.give_back, await context.archives.take(context.match.site.target.name))
+
+
+def _piece(part: Page, form: Form, beginning: Listing) -> bytes:
+    texts = written(replace(beginning, entries=part.entries), form.value)
+    separator = texts.separator if part.entries and beginning.entries else ""
+    return f"{separator}{texts.entries}".encode("utf-8", "replace")
 
 
 async def _unpacked(held: Sequence[bytes], packed: Sequence[bytes], end: bytes) -> AsyncGenerator[bytes, None]:
