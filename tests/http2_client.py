@@ -99,6 +99,13 @@ class Http2Client:
         await self.flush()
         return number
 
+    async def ask_until_body(self, fields: Any) -> int:
+        """Sends a request, and returns its number when the answer's body has begun."""
+        number = await self.ask(fields)
+        while not self.answers[number].body:
+            await self.read()
+        return number
+
     async def send_body(self, number: int, body: bytes, *, ends: bool = True) -> None:
         """Sends a body as the server opens its windows; stops if the stream ends."""
         answer, view = self.answers[number], memoryview(body)

@@ -13,7 +13,6 @@ from tornado_proxy.s3.documents import DocumentUnavailable, fetch_document
 
 KEYS = Credentials(Secret("test", "a"), Secret("test", "b"))
 
-
 CONTENT = reply(200, b"content")
 SLOW = Reply(b"HTTP/1.1 200 OK\r\n\r\n", drop=b"x")
 CUT = Reply(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\ncontent", Then.CLOSE)

@@ -122,9 +122,7 @@ async def test_requests_are_answered_side_by_side():
     """A slow answer does not hold up the others on its connection."""
     body = PausedBody(b"x", b"y")
     async with serve(OneObjectStore(body)) as site, connect(site) as client:
-        slow = await client.ask(head("GET", "/a"))
-        while not client.answers[slow].body:
-            await client.read()
+        slow = await client.ask_until_body(head("GET", "/a"))
         other = await client.receive(await client.ask(head("HEAD", "/a")))
         assert (other.status, client.answers[slow].ended) == (404, False)
         body.go_on.set()
@@ -135,9 +133,7 @@ async def test_a_cancelled_request_is_broken_off():
     """A client that resets a stream ends its request; the others go on."""
     body = PausedBody(b"x", b"y")
     async with serve(OneObjectStore(body)) as site, connect(site) as client:
-        number = await client.ask(head("GET", "/a"))
-        while not client.answers[number].body:
-            await client.read()
+        number = await client.ask_until_body(head("GET", "/a"))
         client.h2.reset_stream(number, ErrorCodes.CANCEL)
         await client.flush()
         event = await site.last_event()
@@ -265,9 +261,7 @@ async def test_a_client_that_says_goodbye_is_answered():
     """A client that will ask no more still gets its answers."""
     body = PausedBody(b"x", b"y")
     async with serve(OneObjectStore(body)) as site, connect(site) as client:
-        number = await client.ask(head("GET", "/a"))
-        while not client.answers[number].body:
-            await client.read()
+        number = await client.ask_until_body(head("GET", "/a"))
         await client.send(GoAwayFrame(0, last_stream_id=0))
         body.go_on.set()
         assert (await client.receive(number)).body == b"xy"
@@ -279,9 +273,7 @@ async def test_a_shutdown_finishes_running_requests():
     async with serve(OneObjectStore(body)) as site:
         site.server.setup = tls_setup()
         async with connect_tls(site) as client:
-            number = await client.ask(head("GET", "/a"))
-            while not client.answers[number].body:
-                await client.read()
+            number = await client.ask_until_body(head("GET", "/a"))
             ending = asyncio.ensure_future(site.server.shut_down(30))
             while len(client.goodbyes) < 2:
                 await client.read()

@@ -1,6 +1,7 @@
 from contextlib import suppress
 from itertools import product
 
+import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from proving import covered, finds, is_treatable, pattern_of
@@ -95,30 +96,17 @@ def test_the_shortest_key_is_valid_and_matched(source):
             assert not any(_matches(source, other) for other in FEW_KEYS)
 
 
+@pytest.mark.parametrize(("find", "is_in_other"), [(overlap, True), (difference, False)])
 @given(LANGUAGES, LANGUAGES, st.lists(KEYS, max_size=8))
-def test_an_overlap_is_a_key_of_both(one, other, keys):
-    """The key of an overlap belongs to both sources; sources without an overlap share no key."""
-    match overlap(one, other):
+def test_a_key_is_found_of_both_sources_or_of_the_first_only(find, is_in_other, one, other, keys):
+    """That of an overlap belongs to both, that of a difference to the first only; where none is found, there is none."""
+    match find(one, other):
         case Example(key):
             assert is_valid_key(key)
-            assert _matches(one, key)
-            assert _matches(other, key)
+            assert (_matches(one, key), _matches(other, key)) == (True, is_in_other)
         case answer:
             assert answer == NoKey()
-            assert not any(_matches(one, key) and _matches(other, key) for key in (*keys, *FEW_KEYS))
-
-
-@given(LANGUAGES, LANGUAGES, st.lists(KEYS, max_size=8))
-def test_a_difference_is_a_key_of_the_first_source_only(one, other, keys):
-    """The key of a difference belongs to the first source only; without one, every key belongs to the other."""
-    match difference(one, other):
-        case Example(key):
-            assert is_valid_key(key)
-            assert _matches(one, key)
-            assert not _matches(other, key)
-        case answer:
-            assert answer == NoKey()
-            assert all(_matches(other, key) for key in (*keys, *FEW_KEYS) if _matches(one, key))
+            assert not any(_matches(one, key) and _matches(other, key) == is_in_other for key in (*keys, *FEW_KEYS))
 
 
 @given(st.lists(LANGUAGES, max_size=4), LANGUAGES, st.lists(KEYS, max_size=8))

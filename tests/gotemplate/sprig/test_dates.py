@@ -68,12 +68,7 @@ def test_invalid_durations_are_refused(text):
 
 
 @pytest.mark.parametrize(
-    ("nanoseconds", "text"),
-    [
-        (0, "0s"),
-        (3661 * SECOND + 1, "1h1m1.000000001s"),
-        (-5400 * SECOND, "-1h30m0s"),
-    ],
+    ("nanoseconds", "text"), [(0, "0s"), (3661 * SECOND + 1, "1h1m1.000000001s"), (-5400 * SECOND, "-1h30m0s")]
 )
 def test_durations_are_written(nanoseconds, text):
     assert format_duration(nanoseconds) == text

@@ -16,32 +16,16 @@ B32DEC, B64DEC = FUNCTIONS["b32dec"].call, FUNCTIONS["b64dec"].call
 
 
 @pytest.mark.parametrize(
-    ("text", "offset"),
+    ("decode", "kind", "offsets"),
     [
-        (b"!!", 0),
-        (b"ab=", 3),
-        (b"ab=x", 2),
-        (b"ab==x", 4),
-        (b"abcd=", 4),
-        (b"ab\xff=", 2),
+        (B64DEC, b"base64", {b"!!": 0, b"ab=": 3, b"ab=x": 2, b"ab==x": 4, b"abcd=": 4, b"ab\xff=": 2}),
+        (B32DEC, b"base32", {b"AB": 0, b"AB=": 3, b"AB====X=": 5, b"AB=ABCDEFGHI": 2, b"AAAAAAAA=": 8}),
     ],
 )
-def test_invalid_base64_is_decoded_to_go_s_message(text, offset):
-    assert B64DEC(text) == b"illegal base64 data at input byte %d" % offset
-
-
-@pytest.mark.parametrize(
-    ("text", "offset"),
-    [
-        (b"AB", 0),
-        (b"AB=", 3),
-        (b"AB====X=", 5),
-        (b"AB=ABCDEFGHI", 2),
-        (b"AAAAAAAA=", 8),
-    ],
-)
-def test_invalid_base32_is_decoded_to_go_s_message(text, offset):
-    assert B32DEC(text) == b"illegal base32 data at input byte %d" % offset
+def test_an_invalid_text_is_decoded_to_go_s_message(decode, kind, offsets):
+    assert {text: decode(text) for text in offsets} == {
+        text: b"illegal %b data at input byte %d" % (kind, offset) for text, offset in offsets.items()
+    }
 
 
 @given(st.binary(max_size=30))
