@@ -29,7 +29,7 @@ SET_INSTRUCTIONS = 80_000
 """Instructions of a set, or characters if these are more: about 1,200 patterns. RE2 compiles a set while it holds the
 GIL: 15 ms for this size, which requests hardly notice. Each additional set costs a microsecond for every key."""
 ENDS_A_PORTION = 128
-"""Once a set is three quarters full, one pattern in so many begins the next set."""
+"""A set that is three quarters full ends before the next pattern whose checksum is a multiple of this."""
 LONGEST_GROUP_NUMBER = 9
 """Digits of the number of a group; to Go, more of them are a name."""
 

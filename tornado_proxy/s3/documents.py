@@ -26,7 +26,7 @@ class DocumentUnavailable(Exception):
 def fetch_document(url: GuardedUrl, config: UrlConfig) -> bytes:
     """Fetches a URL or ARN within the `http_timeout` of `config`; blocks. Raises `DocumentUnavailable`.
 
-    A thread of its own does: libraries bound the time of a read, of which an answer may have any number.
+    It waits for a thread, because the libraries limit the time of each read only, and an answer may take many reads.
     """
     location = Location.of(url.reveal())
     try:

@@ -212,7 +212,7 @@ class Comparison(msgspec.Struct, dict=True):  # for the cached property
 
     @cached_property
     def _kept(self) -> frozenset[str]:
-        """The targets of which only the rules may differ, for the keys that were asked for."""
+        """The names of targets that are the same but for their rules, which alone decide the keys of their requests."""
         before = {name: site.target for name, site in self.old.sites.items()}
         if any(each.mounts.provider_pages or each.mounts.target_list for each in (self.old, self.new)):
             return frozenset()

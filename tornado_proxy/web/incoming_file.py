@@ -284,7 +284,7 @@ class MultipartForm:
         if self._overhead > self._limit:
             raise FormTooLarge(f"the form has more than {self._limit} bytes besides its file")
 
-    # What the parser calls as it comes to the end of a header, of the headers, to content, and to the end of the form.
+    # The parser calls these at the end of a header, at the end of all headers, for content, and at the end of the form.
 
     def _end_header(self) -> None:
         name, value = bytes(self._name).lower(), bytes(self._value)
