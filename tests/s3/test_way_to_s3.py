@@ -130,6 +130,14 @@ async def test_an_authority_can_be_named(monkeypatch, way, made, variable):
                 await call(store)
 
 
+async def test_an_s3_without_tls_needs_no_authorities(way, monkeypatch):
+    """A bundle that cannot be read fails no call to it."""
+    reads, call, answer = way
+    monkeypatch.setenv("AWS_CA_BUNDLE", "/nowhere/bundle.pem")
+    async with hostile_s3(answer) as s3, store_at(s3.url, reads) as store:
+        assert await call(store) == b"x"
+
+
 async def test_a_renewed_authority_is_trusted(way, made):
     """The bundle is read again when it does not verify S3's certificate, so that no restart is needed."""
     reads, call, answer = way

@@ -227,7 +227,7 @@ class Executor:
         self, function: Callable[[], T], undo: Callable[[T], object] | None = None, *, is_upload: bool = False
     ) -> BlockingCall[T]:
         """Starts a call that continues something begun, such as a body or an upload, without waiting for it."""
-        call = BlockingCall[T](math.inf)
+        call: BlockingCall[T] = BlockingCall(math.inf)
         call.is_upload = is_upload
         unfinished = self._unfinished
         unfinished.add(call)

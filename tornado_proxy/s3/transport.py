@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from http import HTTPStatus
 from http.client import HTTPResponse, RemoteDisconnected
@@ -115,7 +115,7 @@ class Transport:
     """Sends the requests of a boto3 client for concurrent use by `threads` threads."""
 
     def __init__(self, bucket: Bucket, threads: int, retries: Retries) -> None:
-        self._options = {
+        self._options: Mapping[str, Any] = {
             "timeout": Timeout(connect=bucket.connect_timeout, read=bucket.read_timeout),
             "maxsize": threads * CONNECTIONS_PER_THREAD,
             "blocksize": PIECE_OF_THREAD,
@@ -190,8 +190,9 @@ class Transport:
 
     def _manager(self, url: str, scheme: str, host: str) -> PoolManager:
         if (found := self._managers.get((scheme, host))) is None:
-            options: Any = {**self._options, "ssl_context": tls_context(self._ca_path)}
-            proxy = proxy_of(url)
+            proxy, options = proxy_of(url), self._options
+            if "https" in (scheme, urlsplit(proxy or "").scheme):
+                options = {**options, "ssl_context": tls_context(self._ca_path)}
             manager = ProxyManager(proxy, **options) if proxy else PoolManager(**options)
             manager.pool_classes_by_scheme = self._pools
             found = self._managers.setdefault((scheme, host), manager)
