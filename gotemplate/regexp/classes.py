@@ -65,6 +65,7 @@ def spelled(ranges: Iterable[Range]) -> str:
     return "".join(f"\\x{{{low:x}}}" if low == high else f"\\x{{{low:x}}}-\\x{{{high:x}}}" for low, high in ranges)
 
 
+@lru_cache(64)  # a class of Unicode has hundreds of ranges, and an expression may have it again and again
 def bracketed(ranges: Ranges) -> str:
     """Returns a class of exactly these code points, in the syntax of Go and RE2."""
     return f"[{spelled(ranges)}]" if ranges else f"[^{spelled(EVERYTHING)}]"
@@ -142,7 +143,6 @@ _PAIRS = [
 
 OTHER_CASE = {one: other for pair in _PAIRS for one, other in (pair, pair[::-1])}
 """The other case of letters for which RE2 knows none."""
-
 
 _SURROGATES = (0xD800, 0xDFFF)
 _PRIVATE_USE = ((0xE000, 0xF8FF), (0xF0000, 0xFFFFD), (0x100000, 0x10FFFD))  # fixed by the Unicode stability policy

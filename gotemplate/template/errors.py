@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from functools import lru_cache
 
 import msgspec
 
@@ -33,9 +34,12 @@ def refuse(mistakes: Iterable[TemplateMistake]) -> None:
         raise first.with_traceback(None)  # one of helpers is a mistake of each template that calls them
 
 
+_meant = lru_cache(64)(get_close_matches)  # a mistake is often made again and again
+
+
 def help_for_unknown(name: str, names: Iterable[str]) -> str | None:
     """Returns the help for an unknown name: the known name that is most similar to it."""
-    meant = get_close_matches(name, names, n=1)
+    meant = _meant(name, tuple(names), n=1)
     return f"did you mean `{meant[0]}`?" if meant else None
 
 
@@ -62,7 +66,6 @@ class RenderLimits(msgspec.Struct, frozen=True):
 
 
 DEFAULT_LIMITS = RenderLimits()
-
 
 INSERTED, INSERTED_END = "\x02", "\x03"
 """The marks around what the actions of a template insert, where a budget asks for them."""

@@ -84,7 +84,6 @@ class Moment(msgspec.Struct, frozen=True):
 
 ZERO = Moment.of((1, 1, 1))
 
-
 _ELEMENT = re.compile(
     r"(January|Jan(?![a-z])|Monday|Mon(?![a-z])|MST|0[1-6]|002|15|1|2006|2|_2(?!006)|__2|3|4|5|PM|pm"
     r"|[-Z](?:070000|07:00:00|0700|07:00|07)|[.,](?:0+|9+)(?![0-9]))"

@@ -101,6 +101,7 @@ class Reading:
         self.comments: list[Token] = []
         self.last: Token | None = None  # the last token that was fed
         self.owed_braces = 0  # closing braces whose blocks recovery has closed or never opened
+        self._accepted: dict[tuple[Any, ...], frozenset[str]] = {}  # by states: Lark tries each terminal
         self._parser: InteractiveParser = rules_parser().parse_interactive(text)
 
     def tokens(self) -> Iterator[Token]:
@@ -138,7 +139,11 @@ class Reading:
 
     def accepts(self) -> frozenset[str]:
         """Returns the terminals that would fit now."""
-        return frozenset(self._parser.accepts())  # type: ignore[no-untyped-call] # Lark says no type
+        stack = tuple(self._parser.parser_state.state_stack)
+        if (known := self._accepted.get(stack)) is None:
+            known = frozenset(self._parser.accepts())  # type: ignore[no-untyped-call] # Lark says no type
+            self._accepted[stack] = known
+        return known
 
     def where(self, accepts: frozenset[str]) -> Where:
         """Returns the part of a file that the parser is within; a statement that may end here is complete."""
