@@ -32,7 +32,7 @@ def tls_setup(**options: Any) -> ConnectionSetup:
 
 def tls_client(*protocols: str) -> ssl.SSLContext:
     """A client's context that accepts any certificate and offers these protocols."""
-    context = ssl.create_default_context()
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
     context.set_alpn_protocols(list(protocols))

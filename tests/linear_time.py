@@ -57,8 +57,8 @@ def _growing(read: Callable[[str], object], times: Iterable[tuple[float, Text]])
     """Returns the texts whose time grows most from the short one to the longer one, whose times fall."""
     growths: list[tuple[float, Text]] = []
     for longer, text in times:
-        # No text from here on grows more, however fast its short one is read.
-        if len(growths) == KEPT and longer / SMALLEST <= growths[-1][0]:
+        # No text from here on grows more, however fast its short one is read; or its growth is its time.
+        if len(growths) == KEPT and (longer / SMALLEST <= growths[-1][0] or longer < SMALLEST):
             break
         growth = longer / (_cpu_time(read, text.of(SHORT)) + SMALLEST)
         growths = sorted([*growths, (growth, text)], reverse=True)[:KEPT]
@@ -70,7 +70,7 @@ def check_linear(read: Callable[[str], object], texts: Iterable[Text], longest: 
 
     Those are the three slowest, and the three whose time grows most from a short text to a longer one.
     """
-    times = sorted(((_cpu_time(read, text.of(LONGER)), text) for text in texts), reverse=True)
+    times = sorted(((_cpu_time(read, text.of(LONGER)), text) for text in texts), key=lambda each: each[0], reverse=True)
     slowest = [text for _, text in times[:KEPT]]
     for text in dict.fromkeys((*_growing(read, times), *slowest)):
         part = full = inf

@@ -15,7 +15,6 @@ from tornado_proxy.lint.engine import lint
 from tornado_proxy.pages.custom import FILE_HEADERS, Recipe
 from tornado_proxy.pages.render import Pages
 from tornado_proxy.rules.diagnostic import SourceFile, render
-from tornado_proxy.rules.loading import RuleFile, compile_rule_files
 from tornado_proxy.rules.parser import parse, unfinished
 from tornado_proxy.rules.tree import print_document
 from tornado_proxy.templates import go, jinja
@@ -60,9 +59,12 @@ def _formatted(text: str) -> None:
     print_document(parse(SourceFile("a.rules", text)).document)
 
 
-def _source(text: str) -> None:
-    data = f"target a {{\nrewrite `{text.replace('`', '')}` -> `$1`\n}}\n".encode()
-    compile_rule_files([RuleFile("a.rules", data)])
+def _unfinished(text: str) -> None:
+    unfinished(SourceFile("a.rules", text), len(text))
+
+
+def _jinja(text: str) -> None:
+    jinja.compile_template(text, {}, 0)
 
 
 def _linted(text: str) -> None:
@@ -82,12 +84,7 @@ def _configuration(text: str) -> None:
 READERS = {
     "rule files": (_rules, RULES, ("", 'target a {\ntest "/a" '), ("",)),
     "formatted rules": (_formatted, RULES, ("target a {\n",), ("",)),
-    "unfinished rules": (
-        lambda text: unfinished(SourceFile("a.rules", text), len(text)),
-        RULES,
-        ("target a {\n",),
-        ("",),
-    ),
+    "unfinished rules": (_unfinished, RULES, ("target a {\n",), ("",)),
     "sources": (compile_source, EXPRESSION, ("", "a"), ("", ")")),
     "other expressions": (compile_pattern, EXPRESSION, ("",), ("",)),
     "linted sources": (_linted, EXPRESSION, ("", "^/"), ("",)),
@@ -96,12 +93,7 @@ READERS = {
     "plain templates": (compile_plain, ("$", "{", "}", "a", "1", "$a", "${a}", "é", "²"), ("",), ("", "}")),
     "Go templates": (lambda text: go.compile_template(text, {}, 0), GO, ("", "{{ "), ("", " }}")),
     "Go statements": (lambda text: go.compile_template(text, {}, 0), GO_STATEMENTS, ("",), ("", "{{ end }}")),
-    "Jinja templates": (
-        lambda text: jinja.compile_template(text, {}, 0),
-        JINJA,
-        ("", "{{ ", "{% "),
-        ("", " }}", " %}"),
-    ),
+    "Jinja templates": (_jinja, JINJA, ("", "{{ ", "{% "), ("", " }}", " %}")),
     "custom pages": (_page, (*GO, *GO_STATEMENTS), ("",), ("",)),
     "page templates": (lambda text: Pages("", "", "", {**EMPTY, "page.html": text}), PAGE, ("",), ("",)),
     "configurations": (_configuration, YAML, ("", "targets:\n  a:\n    bucket: {name: a}\n    b: "), ("",)),
@@ -110,7 +102,7 @@ READERS = {
 
 def test_many_names_of_a_jinja_template_take_linear_time():
     """Jinja2 copies all names that a template sets at each branch, which thousands of statements show."""
-    check_linear(lambda text: jinja.compile_template(text, {}, 0), texts_of(JINJA_STATEMENTS, ("",), ("",)), 65536)
+    check_linear(_jinja, texts_of(JINJA_STATEMENTS, ("",), ("",)), 65536)
 
 
 @pytest.mark.parametrize(("read", "units", "prefixes", "suffixes"), READERS.values(), ids=READERS)

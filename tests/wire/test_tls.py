@@ -26,7 +26,7 @@ def _setup(*pairs: Pair, **options) -> ConnectionSetup:
 
 
 def _client(**versions) -> ssl.SSLContext:
-    context = ssl.create_default_context()
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # without the authorities of the system, which take long to load
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
     for name, value in versions.items():
