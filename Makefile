@@ -10,7 +10,7 @@ TOOLS  := $(VENV)/.filled-release
 PURE := gotemplate semantics templates rules config routing lint
 
 # The parts of the tests, those that take longest first: large folders, the pure packages, and all others.
-PARTS := hostile end_to_end others s3 pure web cli
+PARTS := hostile s3 web end_to_end others pure cli
 LARGE := $(filter-out others pure,$(PARTS))
 
 # Folders whose tests run with those of another one, and import the same.
