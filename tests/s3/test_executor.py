@@ -92,6 +92,24 @@ async def test_a_result_in_the_moment_of_the_cancellation_is_undone(is_before):
     assert await asyncio.to_thread(undone.wait, 10)
 
 
+async def test_a_failure_in_the_moment_of_the_cancellation_is_not_logged(caplog):
+    """A client leaves as S3 fails: asyncio would report the failure as one at which nobody has looked."""
+    executor, begun, gate = Executor(1, queue=3, timeout=10), threading.Event(), threading.Event()
+    running = asyncio.ensure_future(executor.run(lambda: (begun.set(), gate.wait(10), int("x"))))
+    await asyncio.to_thread(begun.wait, 10)
+    gate.set()
+    executor.submit(begun.clear)
+    while begun.is_set():
+        time.sleep(0.001)  # noqa: ASYNC251 - the loop must not learn of the failure before the cancellation
+    running.cancel()
+    await asyncio.wait((running,))
+    assert running.cancelled()
+    del running
+    await asyncio.sleep(0)
+    gc.collect()
+    assert caplog.messages == []
+
+
 async def test_a_call_that_is_cancelled_in_the_queue_is_never_made(two_threads):
     """A call is not made if its caller is cancelled while the call waits for a thread."""
     gate, calls = threading.Event(), []

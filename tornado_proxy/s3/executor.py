@@ -94,6 +94,8 @@ class BlockingCall(Generic[T]):
                     self.outcome.set_exception(TimedOut(f"S3 did not answer within {within:g} s"))
             result = await waiting
         except asyncio.CancelledError:
+            # A failure of this moment has nobody to look at it, which asyncio would report.
+            waiting.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
             self.outcome.cancel()
             asyncio.get_running_loop().call_later(within, self.cut)
             raise
