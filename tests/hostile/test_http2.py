@@ -83,6 +83,7 @@ FLOODS = {
     "pings": lambda: PingFrame(0),
     "settings": lambda: SettingsFrame(0, {SettingCodes.INITIAL_WINDOW_SIZE: 65_535}),
     "windows": lambda: WindowUpdateFrame(0, window_increment=1),
+    "windows for what was not sent": lambda: WindowUpdateFrame(0, window_increment=4096),
     "priorities": lambda: PriorityFrame(1, depends_on=3),
     "unknown frames": lambda: ExtensionFrame(0xFA, 0),
     "bodies of nobody": lambda: DataFrame(1, data=b"x"),
@@ -218,6 +219,17 @@ async def test_a_busy_client_is_not_taken_for_an_attacker():
             await client.receive(number)
             await client.send(PingFrame(0), WindowUpdateFrame(0, window_increment=1), RstStreamFrame(number))
     assert client.goodbyes == []
+
+
+async def test_windows_may_open_after_an_answer():
+    """A client that is sent a large answer at once and reads it later, 4 KiB at a time as Go may do, is served on."""
+    async with serve({"a": bytes(3 * 2**20)}) as site, connect(site, takes=False) as client:
+        client.h2.update_settings({SettingCodes.INITIAL_WINDOW_SIZE: 2**30})
+        client.h2.increment_flow_control_window(2**30)
+        number = await client.ask(head("GET", "/a"))
+        size = len((await client.receive(number)).body)
+        await client.send(*[WindowUpdateFrame(each, window_increment=4096) for each in (0, number)] * (size // 4096))
+        assert (await client.request("GET", "/a")).complete
 
 
 async def test_shut_windows_hold_no_connections_to_s3():

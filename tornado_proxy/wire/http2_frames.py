@@ -16,7 +16,15 @@ from h2.events import Event
 from h2.settings import SettingCodes, Settings
 from hpack import Decoder, Encoder
 from hpack.struct import HeaderTuple
-from hyperframe.frame import ContinuationFrame, DataFrame, GoAwayFrame, HeadersFrame, RstStreamFrame, SettingsFrame
+from hyperframe.frame import (
+    ContinuationFrame,
+    DataFrame,
+    GoAwayFrame,
+    HeadersFrame,
+    RstStreamFrame,
+    SettingsFrame,
+    WindowUpdateFrame,
+)
 
 from tornado_proxy.wire import limits
 
@@ -28,7 +36,7 @@ _END_STREAM = 0x01
 _END_HEADERS = 0x04
 
 _EXPENSIVE = {RstStreamFrame.type: 5, SettingsFrame.type: 5}  # the price of any other frame that is not free is 1
-_FREE = frozenset({DataFrame.type, HeadersFrame.type, GoAwayFrame.type})
+_FREE = frozenset({DataFrame.type, HeadersFrame.type, GoAwayFrame.type, WindowUpdateFrame.type})  # or paid elsewhere
 
 
 class ConnectionBroken(Exception):
@@ -46,6 +54,7 @@ class Purse:
         self._clock = clock
         self._left: float = limits.PURSE
         self._paid_at = clock()
+        self._unreturned = 0  # bytes that were sent and by which windows may open again
 
     def pay(self, price: int) -> None:
         """Takes a price; raises `ConnectionBroken` if there is too little."""
@@ -59,6 +68,18 @@ class Purse:
     def earn(self, sent: int, answers: int = 0) -> None:
         """Adds what the client is owed for bytes and answers that it took."""
         self._add(sent / limits.BYTES_PER_COIN + answers * limits.PER_ANSWER)
+        # Each byte opens the window of its stream, and that of the connection.
+        self._unreturned = min(limits.LARGEST_WINDOW, self._unreturned + 2 * sent)
+
+    def pay_for_window(self, size: int) -> None:
+        """Takes the price of opening a window: none if that gives back enough of what was sent.
+
+        A client may open its windows long after it was sent all: a full purse had no room for those bytes then.
+        """
+        if limits.LEAST_RETURN <= size <= self._unreturned:
+            self._unreturned -= size
+        else:
+            self.pay(1)
 
     def _add(self, amount: float) -> None:
         self._left = min(limits.PURSE, self._left + amount)
@@ -120,6 +141,8 @@ class FrameReader:
             is_empty = len(frame) == _FRAME_HEAD and not flags & _END_STREAM
             if is_empty or int.from_bytes(frame[5:9], "big") not in open_streams:
                 self._purse.pay(1)
+        elif kind == WindowUpdateFrame.type:
+            self._purse.pay_for_window(int.from_bytes(frame[_FRAME_HEAD:], "big"))
         if kind not in _FREE:
             self._purse.pay(_EXPENSIVE.get(kind, 1))
 

@@ -62,6 +62,10 @@ PER_ANSWER = 5
 """Coins for a whole answer."""
 BYTES_PER_COIN = 1024
 """Bytes of a body that earn a coin."""
+LEAST_RETURN = 2048
+"""Bytes by which a client opens a window for nothing if it was sent them: Go does for each 4 KiB that it reads."""
+LARGEST_WINDOW = 2**31 - 1
+"""Bytes for which no window was opened yet: there is no larger one (RFC 9113 6.9.1)."""
 
 MOST_HEADERS = 500
 """Headers of a request. In the manual."""
