@@ -232,6 +232,15 @@ async def test_windows_may_open_after_an_answer():
         assert (await client.request("GET", "/a")).complete
 
 
+async def test_uploads_that_were_answered_may_be_reset():
+    """A client that does not send the rest of what was refused, as it should (RFC 9113 8.1), is served on."""
+    async with serve({}) as site, connect(site) as client:
+        for _ in range(400):
+            number = await client.ask(head("PUT", "/a"), b"x", ends=False)
+            assert (await client.receive(number)).ended
+            client.h2.reset_stream(number)
+
+
 async def test_shut_windows_hold_no_connections_to_s3():
     """Streams whose client takes nothing let go of the one connection, which others get, and go on when windows open."""
     body = bytes(range(256)) * 8192

@@ -242,8 +242,8 @@ class Http2Connection(ClientConnection):
                 self._h2.reset_stream(stream.number, code)
             elif stream.is_malformed:
                 self._send_beside(RstStreamFrame(stream.number, error_code=code))
-            if stream.has_ended:
-                self._purse.earn(0, answers=1)
+        if stream.has_ended:  # also if the client resets its request then: it has read the answer and sends no more
+            self._purse.earn(0, answers=1)
         stream.is_open = False
         stream.release()
         self._break_off_soon(stream)
