@@ -158,17 +158,7 @@ async def test_a_bomb_of_headers_ends_the_connection():
     assert site.events == []
 
 
-async def test_a_large_table_of_headers_is_not_filled():
-    """A client cannot have the server remember more headers of answers than is usual."""
-    async with serve({"a": b"x"}) as site, connect(site) as client:
-        client.h2.update_settings({SettingCodes.HEADER_TABLE_SIZE: 2**31})
-        await client.flush()
-        for _ in range(3):
-            assert (await client.request("GET", "/a")).status == 200
-    assert client.h2.decoder.header_table_size == 4096
-
-
-@pytest.mark.parametrize("sizes", [(0,), (1024,), (0, 65536), (65536, 0), (0, 4096), (65536, 1024, 65536, 0, 100)])
+@pytest.mark.parametrize("sizes", [(0,), (1024,), (0, 2**31), (65536, 0), (0, 4096), (65536, 1024, 65536, 0, 100)])
 @pytest.mark.parametrize("together", [True, False])
 async def test_heads_of_answers_follow_the_table_of_the_client(sizes, together):
     """The next head says the smallest and the last size of the table, if either changed (RFC 7541 4.2)."""
