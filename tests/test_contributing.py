@@ -11,11 +11,7 @@ ARCHITECTURE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 PACKAGES = sorted(path.parent.name for path in (ROOT / "tornado_proxy").glob("*/__init__.py"))
 
 
-def _quoted(text: str, pattern: str) -> list[str]:
-    return sorted(set(re.findall(rf"`({pattern})`", text)))
-
-
-@pytest.mark.parametrize("name", _quoted(CONTRIBUTING, r"\.?[\w.]+/[\w./-]*"))
+@pytest.mark.parametrize("name", sorted({*re.findall(r"`(\.?[\w.]+/[\w./-]*)`", CONTRIBUTING)}))
 def test_a_path_of_the_guide_exists(name):
     """Each file and folder that CONTRIBUTING.md names exists."""
     assert (ROOT / name).exists()

@@ -55,10 +55,6 @@ def _our_result(case, vocabulary):
         return ("exec", any(re.search(pattern, str(error)) for pattern in KNOWN_REFUSALS))
 
 
-def _go_result(answer):
-    return answer["stage"] or base64.b64decode(answer["output"] or "")
-
-
 def _agree(ours, theirs):
     if ours is None:
         return True
@@ -73,7 +69,7 @@ def _compare(go, vocabulary, generator):
     while batch := list(islice(cases, BATCH)):
         questions = ({"Template": case.template, "Request": case.request, "Data": case.data} for case in batch)
         for case, answer in zip(batch, go.ask(questions), strict=True):
-            ours, theirs = _our_result(case, vocabulary), _go_result(answer)
+            ours, theirs = _our_result(case, vocabulary), answer["stage"] or base64.b64decode(answer["output"] or "")
             assert _agree(ours, theirs), (case.template, ours, theirs, answer["error"])
 
 

@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 from memory_store import MemoryStore
+from stores import async_chunks
 
 from tornado_proxy.semantics.conditions import Conditions
 from tornado_proxy.storage.errors import ObjectMissing
@@ -86,12 +87,8 @@ async def test_a_listener_that_fails_gets_the_other_requests_of_the_turn():
     assert received == SERVED[1:]
 
 
-async def _chunks():
-    yield b"content"
-
-
 async def _use(store: MeasuredStore) -> bytes:
-    await store.put("a", _chunks(), Write())
+    await store.put("a", async_chunks(b"content"), Write())
     await store.head("a", Conditions())
     await store.list("")
     opened = await store.open("a", Conditions())

@@ -84,17 +84,14 @@ def test_a_process_has_metrics_without_proc_stat(registry, monkeypatch):
     monkeypatch.setattr("prometheus_client.process_collector.open", _without_stat, raising=False)
     registry.register(ProcessMetrics())
     assert registry.get_sample_value("process_resident_memory_bytes") > 1e6
-    assert abs(_start_time(metrics) - registry.get_sample_value("process_start_time_seconds")) < 1
+    began = next(metric.samples[0].value for metric in metrics.collect() if metric.name == "process_start_time_seconds")
+    assert abs(began - registry.get_sample_value("process_start_time_seconds")) < 1
 
 
 def _without_stat(path, *arguments):
     if str(path) == "/proc/stat":
         raise PermissionError(path)
     return open(path, *arguments)  # noqa: PTH123 - what the library calls
-
-
-def _start_time(metrics):
-    return next(metric.samples[0].value for metric in metrics.collect() if metric.name == "process_start_time_seconds")
 
 
 def test_processes_are_added_up_but_for_their_start():

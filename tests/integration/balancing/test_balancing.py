@@ -219,10 +219,6 @@ def test_a_client_cannot_choose_its_host(instances, tmp_path):
     assert "forged.example" not in line
 
 
-def _s3_calls(instances: Instances) -> float:
-    return sum(instances.admin(number).metric("tornado_proxy_s3_calls_total") for number in range(3))
-
-
 @shared_caches
 def test_the_shared_cache_reduces_calls_to_s3(cache, instances, tmp_path):
     """A hundred requests for one file within its lifetime cause fewer than fifty calls to S3."""
@@ -230,7 +226,7 @@ def test_the_shared_cache_reduces_calls_to_s3(cache, instances, tmp_path):
         answers = [front.request("GET", "/a") for _ in range(100)]
     assert {(answer.status, answer.text) for answer in answers} == {(200, "first/a.txt")}
     assert answers[0].headers["x-cache"] == "MISS"
-    assert _s3_calls(instances) < 50
+    assert sum(instances.admin(number).metric("tornado_proxy_s3_calls_total") for number in range(3)) < 50
 
 
 @shared_caches
