@@ -46,12 +46,8 @@ targets:
 """
 
 
-def _token(header: bytes) -> str:
-    return f"{urlsafe_b64encode(header).rstrip(b'=').decode()}.e30.eA"
-
-
 TOKENS = [
-    _token(header)
+    f"{urlsafe_b64encode(header).rstrip(b'=').decode()}.e30.eA"
     for header in (
         b"[" * 9000, b"1", b'{"alg":"none"}', b'{"alg":"RS256"}', b'{"alg":"RS256","kid":["a"]}', b'{"alg":"RS256","kid":"one"}',
         b'{"alg":"RS256","kid":"\\ud800"}', b'{"alg":"RS256","kid":"one","crit":["b64"],"b64":false}', b'{"alg":{}}', b"\xff",

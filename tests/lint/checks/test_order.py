@@ -354,8 +354,16 @@ def test_a_list_may_have_every_key_of_a_source(statements, listed, count):
 
 def test_a_list_in_any_case_has_every_case():
     """The addresses of such a list are all forms of the letters."""
-    found = findings(UNREACHABLE_REWRITE, f"{LISTED} ignoring case\ngone `(?i)^/ab$`", lists={"moved.txt": "/Ab /x"})
-    assert len(found) == 1
+    statements = f"{LISTED} ignoring case\ngone `(?i)^/ab$`"
+    assert len(findings(UNREACHABLE_REWRITE, statements, lists={"moved.txt": "/Ab /x"})) == 1
+
+
+@pytest.mark.parametrize(("listed", "by", "moves"), [("/a", "^/b", 1), ("/bc", "^/b", 0), ("/a", "^/b[c-z]|^/qu", 1)])
+def test_an_unreachable_rewrite_may_move_up_to_a_list(listed, by, moves):
+    """Unless the list has the first of its keys."""
+    statements = f"{LISTED}\nrewrite `^/bd` -> `/y`\nrewrite x `{by}` -> `/y`\nrewrite `^/b[c-z]` -> `/z`"
+    found = findings(UNREACHABLE_REWRITE, statements, lists={"moved.txt": f"{listed} /z"})
+    assert [each.help.startswith("move it above `x`") for each in found] == [moves]
 
 
 def test_an_overlap_shows_no_key_of_a_list():
