@@ -62,13 +62,13 @@ test-pure: $(STAMP)
 	@$(TEST) $(PURE:%=tests/%) $(TO_LOG)
 	@echo "pure packages: $(OUTCOME)"
 
-# Twice the time of these tests, which `make test` therefore runs without counting.
+# Twice the time of these tests, which `make test` therefore runs without counting. Chance must not decide what they reach.
 coverage: $(STAMP)  ## Run the tests of the pure packages, each of which they must cover whole, branches included
 	@mkdir -p build
 	@$(MAKE) --no-print-directory --keep-going --jobs $(PROCESSES) $(PURE:%=coverage-%)
 
 $(PURE:%=coverage-%): coverage-%: $(STAMP)
-	@COVERAGE_FILE=build/$*.coverage $(TEST) tests/$* --cov $(if $(wildcard tornado_proxy/$*),tornado_proxy.$*,$*) --cov-branch \
+	@HYPOTHESIS_PROFILE=repeatable COVERAGE_FILE=build/$*.coverage $(TEST) tests/$* --cov $(if $(wildcard tornado_proxy/$*),tornado_proxy.$*,$*) --cov-branch \
 	  --cov-report term-missing:skip-covered --cov-fail-under 100 $(TO_LOG)
 	@echo "$*: 100 % branch coverage by its own tests, $(OUTCOME)"
 

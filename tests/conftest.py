@@ -14,6 +14,7 @@ __all__ = ["pytest_pyfunc_call"]
 
 # The time of an example depends more on the machine than on the code.
 settings.register_profile("quick", deadline=None, max_examples=25)
+settings.register_profile("repeatable", deadline=None, max_examples=50, derandomize=True)  # in `make coverage`
 settings.register_profile("thorough", deadline=None, max_examples=400)  # in `make integration`
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 

@@ -45,8 +45,7 @@ def texts_of(units: Sequence[str], prefixes: Sequence[str], suffixes: Sequence[s
 def _cpu_time(read: Callable[[str], object], text: str) -> float:
     gc.disable()  # its time depends on what other tests keep
     start = thread_time()
-    # A refused text counts too.
-    with suppress(Exception):
+    with suppress(Exception):  # a refused text counts too
         read(text)
     seconds = thread_time() - start
     gc.enable()
