@@ -11,7 +11,7 @@ from typing import NamedTuple
 import pytest
 
 SHORT, LONGER = 64, 512  # characters of the texts among which the worst are looked for
-SMALLEST = 2e-5  # seconds; below that, a time says nothing about growth
+SMALLEST = 2e-5  # seconds; from shorter times, no growth can be told
 KEPT = 3
 SPAN = 8  # the length of a text against a part of it
 # Of the times for the two: linear time gives 8, quadratic time 64. It may be more than 8 where the system gives blocks
@@ -56,7 +56,7 @@ def _growing(read: Callable[[str], object], times: Iterable[tuple[float, Text]])
     """Returns the texts whose time grows most from the short one to the longer one, whose times fall."""
     growths: list[tuple[float, Text]] = []
     for longer, text in times:
-        # No text from here on grows more, however fast its short one is read; or its growth is its time.
+        # No text from here on can grow more; or all are read too fast, and only their time would rank them.
         if len(growths) == KEPT and (longer / SMALLEST <= growths[-1][0] or longer < SMALLEST):
             break
         growth = longer / (_cpu_time(read, text.of(SHORT)) + SMALLEST)

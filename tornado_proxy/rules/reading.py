@@ -106,7 +106,7 @@ class Reading:
 
     def tokens(self) -> Iterator[Token]:
         """Yields the tokens from the lexer's place on; the terminal of a word depends on the tokens before it."""
-        tokens: Iterator[Token] = self._parser.lexer_thread.lex(self._parser.parser_state)  # type: ignore[no-untyped-call] # Lark says no type
+        tokens: Iterator[Token] = self._parser.lexer_thread.lex(self._parser.parser_state)  # type: ignore[no-untyped-call] # Lark has no annotations
         while True:
             # Another file may have been read since the last token, and the parser is shared.
             _comments.set(self.comments)
@@ -141,7 +141,7 @@ class Reading:
         """Returns the terminals that would fit now."""
         stack = tuple(self._parser.parser_state.state_stack)
         if (known := self._accepted.get(stack)) is None:
-            known = frozenset(self._parser.accepts())  # type: ignore[no-untyped-call] # Lark says no type
+            known = frozenset(self._parser.accepts())  # type: ignore[no-untyped-call] # Lark has no annotations
             self._accepted[stack] = known
         return known
 

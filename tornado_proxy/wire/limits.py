@@ -63,9 +63,9 @@ PER_ANSWER = 5
 BYTES_PER_COIN = 1024
 """Bytes of a body that earn a coin."""
 LEAST_RETURN = 2048
-"""Bytes by which a client opens a window for nothing if it was sent them: Go does for each 4 KiB that it reads."""
+"""Bytes: a window that gives back so many of those sent opens for nothing. Go gives back 4 KiB or more."""
 LARGEST_WINDOW = 2**31 - 1
-"""Bytes for which no window was opened yet: there is no larger one (RFC 9113 6.9.1)."""
+"""The most bytes that windows may still give back for nothing: no window is larger (RFC 9113 6.9.1)."""
 
 MOST_HEADERS = 500
 """Headers of a request. In the manual."""
