@@ -230,6 +230,8 @@ def test_connections_wait_for_free_descriptors(caplog):
             for client in waiting:
                 client.settimeout(PATIENCE)
                 client.connect(server.address)
+            eventually(lambda: any("Too many open files" in message for message in caplog.messages), PATIENCE)
+            for client in waiting:
                 client.sendall(b"GET /a HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")
             answers = []
             for client in waiting:
@@ -238,4 +240,3 @@ def test_connections_wait_for_free_descriptors(caplog):
         finally:
             resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
     assert answers == [b"HTTP/1.1 200"] * 6
-    assert any("Too many open files" in message for message in caplog.messages)
