@@ -7,6 +7,8 @@ import ast
 import inspect
 import json
 import re
+import sys
+from functools import cache
 from itertools import groupby, pairwise
 from pathlib import Path
 from typing import Literal, get_args, get_origin
@@ -32,9 +34,14 @@ _KEYWORDS = {
 }
 
 
+@cache
+def _classes(module):
+    return {each.name: each for each in ast.parse(inspect.getsource(sys.modules[module])).body if hasattr(each, "name")}
+
+
 def _docstrings(section):
     """Returns the docstrings of the fields of a section, by attribute."""
-    (tree,) = ast.parse(inspect.getsource(section)).body
+    tree = _classes(section.__module__)[section.__name__]
     own = {
         field.target.id: " ".join(docstring.value.value.split())
         for field, docstring in pairwise(tree.body)

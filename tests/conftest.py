@@ -4,6 +4,7 @@ import faulthandler
 import gc
 import os
 import socket
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -31,10 +32,28 @@ def pytest_collection():
         gc.enable()
 
 
-@pytest.hookimpl(trylast=True)
-def pytest_unconfigure():
-    """Ends the process, with the stack of each thread, if a thread that a test left behind holds it."""
-    faulthandler.dump_traceback_later(60, exit=True)
+class _Watch:
+    """Ends the process, with the stack of each thread, if a test hangs, or a thread that tests left behind.
+
+    pytest's own option starts a thread for each test, which takes as long as many of them. The longest takes minutes.
+    """
+
+    def __init__(self) -> None:
+        self._report = os.dup(2)  # of stderr, which is captured later
+        self._begun = -60.0
+
+    def pytest_runtest_setup(self) -> None:
+        if (now := time.monotonic()) > self._begun + 60:
+            self._begun = now
+            faulthandler.dump_traceback_later(600, exit=True, file=self._report)
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_unconfigure(self) -> None:
+        faulthandler.dump_traceback_later(60, exit=True, file=self._report)
+
+
+def pytest_configure(config):
+    config.pluginmanager.register(_Watch())
 
 
 @pytest.fixture(scope="module")

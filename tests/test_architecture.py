@@ -99,10 +99,6 @@ def test_no_two_classes_share_a_name():
     assert {name: paths for name, paths in modules_by_class.items() if len(paths) > 1} == {}
 
 
-def _is_dataclass(node: ast.ClassDef) -> bool:
-    return any("dataclass" in ast.unparse(each) for each in node.decorator_list)
-
-
 def _is_beyond_structs(node: ast.ClassDef) -> bool:
     """Whether a class has a field that is left out of comparisons, of `repr` or of the arguments."""
     fields = [each for each in node.body if isinstance(each, ast.AnnAssign)]
@@ -114,7 +110,7 @@ def _is_beyond_structs(node: ast.ClassDef) -> bool:
 def test_values_are_structs():
     """A value is a dataclass only where no struct of msgspec can say the same."""
     classes = [(path, node) for path in MODULES for node in _statements(path) if isinstance(node, ast.ClassDef)]
-    dataclasses = [(path, node) for path, node in classes if _is_dataclass(node)]
+    dataclasses = [each for each in classes if any("dataclass" in ast.unparse(mark) for mark in each[1].decorator_list)]
     assert [f"{_name(path)}: {node.name}" for path, node in dataclasses if not _is_beyond_structs(node)] == []
 
 

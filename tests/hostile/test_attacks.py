@@ -176,16 +176,11 @@ _SPELLINGS = (
 SECRET = b"what nobody else may read"
 
 
-def _raw(target: str) -> str:
-    """Returns a request target as Latin-1 text of its UTF-8 bytes, so that bytes beyond ASCII are sent unchanged."""
-    return target.encode().decode("latin-1")
-
-
 async def _request(site, method, target, headers=None, body=b""):
     async with site.connect() as client:
         lines = "".join(f"{name}: {value}\r\n" for name, value in {"Host": "files.test", **(headers or {})}.items())
         length = f"Content-Length: {len(body)}\r\n" if body else ""
-        await client.send(f"{method} {_raw(target)} HTTP/1.1\r\n{lines}{length}\r\n".encode("latin-1") + body)
+        await client.send(f"{method} {target} HTTP/1.1\r\n{lines}{length}\r\n".encode() + body)
         return await client.receive(method)
 
 

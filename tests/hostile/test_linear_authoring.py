@@ -45,6 +45,7 @@ STATEMENTS = (
     "redirect `/a` -> `/b/$1`\n", "gone `é`\n", 'test "/a" -> "/b"\n', 'test "/b" as "a" -> error\n',
     "# allow unescaped-dot\n", "\n",
 )  # fmt: skip
+REWRITE = "target a {\nrewrite `%s` -> `/$1`\n}\n"
 LISTS = 'redirects "a" ignoring case\nrewrites "a"'
 LINES = ("/a№ /b№\n", "/b№ /a№ 301\n", "/c№ /c\n", "/c /c/№#x\n", "/a /b # c\n", "x y\n", "#", "\n")
 YAML = ("a: ", "- ", "\n", "\n ", '"', "'", "{", "[", "]", ",", ":", "#", "&a ", "*a ", "|\n", "? ", "\\", "!", "é")
@@ -67,10 +68,6 @@ def _jinja(text: str) -> None:
     jinja.compile_template(text, {}, 0)
 
 
-def _linted(text: str) -> None:
-    report(a=f"target a {{\nrewrite `{text.replace('`', '')}` -> `/$1`\n}}\n")
-
-
 def _page(text: str) -> None:
     Recipe(FILE_HEADERS, text, (("X-A", text),), text, (text,)).compiled()
 
@@ -87,7 +84,7 @@ READERS = {
     "unfinished rules": (_unfinished, RULES, ("target a {\n",), ("",)),
     "sources": (compile_source, EXPRESSION, ("", "a"), ("", ")")),
     "other expressions": (compile_pattern, EXPRESSION, ("",), ("",)),
-    "linted sources": (_linted, EXPRESSION, ("", "^/"), ("",)),
+    "linted sources": (lambda text: report(a=REWRITE % text.replace("`", "")), EXPRESSION, ("", "^/"), ("",)),
     "linted rules": (lambda text: report(a=text), STATEMENTS, ("target a {\n",), ("}\n",)),
     "linted lists": (lambda text: lint(subject(LISTS, lists={"a": text}), CHECKS), LINES, ("",), ("",)),
     "plain templates": (compile_plain, ("$", "{", "}", "a", "1", "$a", "${a}", "é", "²"), ("",), ("", "}")),

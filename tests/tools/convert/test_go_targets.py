@@ -82,36 +82,32 @@ def test_the_prefix_is_inserted_where_it_is_read(target, expected):
     assert expected in go_target_here(target, SOURCE, WITH_PREFIX)
 
 
-UNPROVED = {
-    ("{{ .Request.Host }}", WITHOUT_PREFIX): "`.Request.Host` is not the same here",
-    ("{{ toJson . }}", WITHOUT_PREFIX): "`.` is not the same here",
-    ("{{ toJson $ }}", WITHOUT_PREFIX): "`.` is not the same here",
-    ("{{ .Groups.rest }}", WITHOUT_PREFIX): "`.Groups.rest` is not the same here",
-    ("{{ with .User }}{{ .GetUsername }}{{ end }}", WITHOUT_PREFIX): (
-        "it has a `with`, a `range` or a call that is not of a helper with all data"
-    ),
-    ('{{ define "x" }}{{ end }}x', WITHOUT_PREFIX): "it defines templates of its own",
-    ('{{ include "below" . }}', WITH_HELPERS): "the helper template `below` reads the key or the prefix",
-    ('{{ template "below" . }}', WITH_HELPERS): "the helper template `below` reads the key or the prefix",
-    (
-        '{{ template "shown" .User }}',
-        Surroundings("", "", ('{{ define "shown" }}{{ .GetUsername }}{{ end }}',)),
-    ): "it has a `with`, a `range` or a call that is not of a helper with all data",
-    ('{{ template "again" . }}', WITH_HELPERS): "the helper template `again` reads the key or the prefix",
-    ('{{ include "host" . }}', WITH_HELPERS): "`.Request.Host` is not the same here",
-    ("other/x", WITH_PREFIX): "it may lead outside the prefix `folder1/`",
-    ("{{ .Key | lower }}", WITH_PREFIX): "nothing proves that its result begins with the prefix `folder1/`",
-    (
-        "{{ if .User }}folder1/a{{ end }}",
-        WITH_PREFIX,
-    ): "nothing proves that its result begins with the prefix `folder1/`",
-    (" ", WITH_PREFIX): "nothing proves that its result begins with the prefix `folder1/`",
-}
+CALL = "it has a `with`, a `range` or a call that is not of a helper with all data"
+SHOWN = Surroundings("", "", ('{{ define "shown" }}{{ .GetUsername }}{{ end }}',))
+NOT_BELOW = "nothing proves that its result begins with the prefix `folder1/`"
 
 
-@pytest.mark.parametrize(("target_and_surroundings", "reason"), UNPROVED.items())
-def test_a_template_is_not_converted_without_a_proof(target_and_surroundings, reason):
-    target, surroundings = target_and_surroundings
+@pytest.mark.parametrize(
+    ("target", "surroundings", "reason"),
+    [
+        ("{{ .Request.Host }}", WITHOUT_PREFIX, "`.Request.Host` is not the same here"),
+        ("{{ toJson . }}", WITHOUT_PREFIX, "`.` is not the same here"),
+        ("{{ toJson $ }}", WITHOUT_PREFIX, "`.` is not the same here"),
+        ("{{ .Groups.rest }}", WITHOUT_PREFIX, "`.Groups.rest` is not the same here"),
+        ("{{ with .User }}{{ .GetUsername }}{{ end }}", WITHOUT_PREFIX, CALL),
+        ('{{ define "x" }}{{ end }}x', WITHOUT_PREFIX, "it defines templates of its own"),
+        ('{{ include "below" . }}', WITH_HELPERS, "the helper template `below` reads the key or the prefix"),
+        ('{{ template "below" . }}', WITH_HELPERS, "the helper template `below` reads the key or the prefix"),
+        ('{{ template "shown" .User }}', SHOWN, CALL),
+        ('{{ template "again" . }}', WITH_HELPERS, "the helper template `again` reads the key or the prefix"),
+        ('{{ include "host" . }}', WITH_HELPERS, "`.Request.Host` is not the same here"),
+        ("other/x", WITH_PREFIX, "it may lead outside the prefix `folder1/`"),
+        ("{{ .Key | lower }}", WITH_PREFIX, NOT_BELOW),
+        ("{{ if .User }}folder1/a{{ end }}", WITH_PREFIX, NOT_BELOW),
+        (" ", WITH_PREFIX, NOT_BELOW),
+    ],
+)
+def test_a_template_is_not_converted_without_a_proof(target, surroundings, reason):
     with pytest.raises(NotConvertible) as caught:
         go_target_here(target, SOURCE, surroundings)
     assert str(caught.value).startswith(reason)

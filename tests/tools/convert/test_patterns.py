@@ -26,8 +26,7 @@ SOURCES_HERE = {
 @pytest.mark.parametrize(("source_and_prefix", "expected"), SOURCES_HERE.items())
 def test_a_source_is_converted_for_keys_with_a_slash_and_no_prefix(source_and_prefix, expected):
     """The converted source matches the same keys with the same groups."""
-    text, is_unchanged = expected
-    assert source_here(*source_and_prefix) == Here(text, whole=is_unchanged)
+    assert source_here(*source_and_prefix) == Here(expected[0], whole=expected[1])
 
 
 @pytest.mark.parametrize(
@@ -70,44 +69,42 @@ def test_an_invalid_source_is_refused():
         source_here("(", "")
 
 
-TARGETS_HERE = {
-    ("/new", "^/old$", ""): "/new",
-    ("new", "^/old$", ""): "/new",
-    ("//new", "^/old$", ""): "/new",
-    ("$1", "^/(.*)$", ""): "$1",
-    ("new/$1", "^/docs/(.*)$", ""): "/new/$1",
-    ("new$1", "^/docs(.*)$", ""): "/new$1",
-    ("$two/$one", r"^/(?P<one>\w+)/(?P<two>[^/]+)$", ""): "$two/$one",
-    ("a/$none$1", r"^/(\w+)", ""): "/a/$none$1",
-    ("a/$x", r"^/(?:(?P<x>a)|(?P<x>b))", ""): "/a/$x",
-    ("a$$b", "^/", ""): "/a$$b",
-    ("a/$1$2$3/b", r"^/(\w*)(\w*)(\w)$", ""): "/a/$1$2$3/b",
-    ("folder1/new/$1", "^/old/([^/]+)", "folder1/"): "/new/$1",
-    ("/folder1/new", "^/old", "/folder1"): "/new",
-    ("folder1/", "^/old", "folder1"): "/",
-}
-
-
-@pytest.mark.parametrize(("rewrite_and_prefix", "expected"), TARGETS_HERE.items())
-def test_a_target_is_converted_to_a_key_below_the_prefix(rewrite_and_prefix, expected):
+@pytest.mark.parametrize(
+    ("target", "source", "prefix", "expected"),
+    [
+        ("/new", "^/old$", "", "/new"),
+        ("new", "^/old$", "", "/new"),
+        ("//new", "^/old$", "", "/new"),
+        ("$1", "^/(.*)$", "", "$1"),
+        ("new/$1", "^/docs/(.*)$", "", "/new/$1"),
+        ("new$1", "^/docs(.*)$", "", "/new$1"),
+        ("$two/$one", r"^/(?P<one>\w+)/(?P<two>[^/]+)$", "", "$two/$one"),
+        ("a/$none$1", r"^/(\w+)", "", "/a/$none$1"),
+        ("a/$x", r"^/(?:(?P<x>a)|(?P<x>b))", "", "/a/$x"),
+        ("a$$b", "^/", "", "/a$$b"),
+        ("a/$1$2$3/b", r"^/(\w*)(\w*)(\w)$", "", "/a/$1$2$3/b"),
+        ("folder1/new/$1", "^/old/([^/]+)", "folder1/", "/new/$1"),
+        ("/folder1/new", "^/old", "/folder1", "/new"),
+        ("folder1/", "^/old", "folder1", "/"),
+    ],
+)
+def test_a_target_is_converted_to_a_key_below_the_prefix(target, source, prefix, expected):
     """The template makes the same key, with a leading slash."""
-    target, source, prefix = rewrite_and_prefix
     assert plain_target_here(target, Here(source), prefix) == expected
 
 
-UNPROVED_TARGETS = {
-    ("other/x", "^/a", "folder1/"): "it may lead outside the prefix `folder1/`, which no rewrite can do here",
-    ("$1/x", "^/(a)", "folder1/"): "it may lead outside the prefix `folder1/`, which no rewrite can do here",
-    ("folder1", "^/(a)", "folder1/"): "it may lead outside the prefix `folder1/`, which no rewrite can do here",
-    ("", "^/a", ""): "it is empty",
-    ("a/../b", "^/a", ""): "it contains a `.` or `..` segment, which is refused here",
-    ("a//b/$1", "^/(a)", ""): "it has an empty segment, `//`, which s3-proxy's SDK removes",
-}
-
-
-@pytest.mark.parametrize(("rewrite_and_prefix", "reason"), UNPROVED_TARGETS.items())
-def test_a_target_is_not_converted_without_a_proof(rewrite_and_prefix, reason):
-    target, source, prefix = rewrite_and_prefix
+@pytest.mark.parametrize(
+    ("target", "source", "prefix", "reason"),
+    [
+        ("other/x", "^/a", "folder1/", "it may lead outside the prefix `folder1/`, which no rewrite can do here"),
+        ("$1/x", "^/(a)", "folder1/", "it may lead outside the prefix `folder1/`, which no rewrite can do here"),
+        ("folder1", "^/(a)", "folder1/", "it may lead outside the prefix `folder1/`, which no rewrite can do here"),
+        ("", "^/a", "", "it is empty"),
+        ("a/../b", "^/a", "", "it contains a `.` or `..` segment, which is refused here"),
+        ("a//b/$1", "^/(a)", "", "it has an empty segment, `//`, which s3-proxy's SDK removes"),
+    ],
+)
+def test_a_target_is_not_converted_without_a_proof(target, source, prefix, reason):
     with pytest.raises(NotConvertible) as caught:
         plain_target_here(target, Here(source), prefix)
     assert str(caught.value) == reason
