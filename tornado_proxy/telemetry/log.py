@@ -15,7 +15,6 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
-from functools import lru_cache
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -31,13 +30,7 @@ Field = str | int | float | bool | None
 
 def moment(seconds: float) -> str:
     """Writes a Unix time as in RFC 3339, in UTC, with milliseconds."""
-    whole, thousandths = divmod(round(seconds * 1000), 1000)
-    return f"{_second(whole)}.{thousandths:03}Z"
-
-
-@lru_cache(1)
-def _second(seconds: int) -> str:
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S")
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def harmless(text: str) -> str:
