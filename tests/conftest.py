@@ -33,11 +33,9 @@ def pytest_collection():
 
 
 class _Watch:
-    """Ends the process, with the stack of each thread, if a test hangs, or a thread that tests left behind.
+    """Ends the process, with the stack of each thread, if a test hangs, or a thread that tests left behind."""
 
-    pytest's own option starts a thread for each test, which takes as long as many of them. The longest takes minutes.
-    """
-
+    # pytest's own option starts a thread for each test, which takes as long as many of them.
     def __init__(self) -> None:
         self._report = os.dup(2)  # of stderr, which is captured later
         self._begun = -60.0
@@ -45,7 +43,7 @@ class _Watch:
     def pytest_runtest_setup(self) -> None:
         if (now := time.monotonic()) > self._begun + 60:
             self._begun = now
-            faulthandler.dump_traceback_later(600, exit=True, file=self._report)
+            faulthandler.dump_traceback_later(600, exit=True, file=self._report)  # the longest test takes some minutes
 
     @pytest.hookimpl(trylast=True)
     def pytest_unconfigure(self) -> None:

@@ -38,7 +38,7 @@ exec chroot . bash -ec '{command}'
 
 
 def _step(*command: str, **options: object) -> str:
-    """Runs a step, and returns its output; each has the time that pytest gives other tests in all."""
+    """Runs a step, and returns its output; each has the time that other tests have in all."""
     faulthandler.dump_traceback_later(2 * _TIME_LIMIT, exit=True, file=sys.__stderr__)
     return output_of(*command, timeout=_TIME_LIMIT, **options)
 

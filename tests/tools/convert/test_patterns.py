@@ -4,29 +4,30 @@ from gotemplate.regexp.syntax import PatternError
 from tornado_proxy.tools.convert.options import NotConvertible
 from tornado_proxy.tools.convert.patterns import Here, NeverFound, plain_target_here, source_here
 
-SOURCES_HERE = {
-    ("^file$", ""): ("^/file$", False),
-    (r"\Afile", ""): (r"\A/file", False),
-    ("(?i)^file", ""): ("(?i)^/file", False),
-    ("^", ""): ("^/", False),
-    ("^/file$", "/"): ("^/file$", False),
-    ("file$", ""): ("file$", True),
-    ("file", "folder1/"): ("file", True),
-    ("/file$", ""): ("^/(?s:.*?)(?:/file$)", False),
-    (".*", ""): ("^/(?s:.*?)(?:.*)", False),
-    ("", ""): ("^/(?s:.*?)(?:)", False),
-    ("^folder1/file$", "folder1/"): ("^/file$", False),
-    ("^/folder1/file$", "/folder1/"): ("^/file$", False),
-    ("(?i)^FOLDER1/x", "folder1/"): ("(?i)^/x", False),
-    (r"^a.b/x", "a.b/"): ("^/x", False),
-    ("^fol", "folder1/"): ("^/", False),
-}
 
-
-@pytest.mark.parametrize(("source_and_prefix", "expected"), SOURCES_HERE.items())
-def test_a_source_is_converted_for_keys_with_a_slash_and_no_prefix(source_and_prefix, expected):
+@pytest.mark.parametrize(
+    ("source", "prefix", "expected", "is_unchanged"),
+    [
+        ("^file$", "", "^/file$", False),
+        (r"\Afile", "", r"\A/file", False),
+        ("(?i)^file", "", "(?i)^/file", False),
+        ("^", "", "^/", False),
+        ("^/file$", "/", "^/file$", False),
+        ("file$", "", "file$", True),
+        ("file", "folder1/", "file", True),
+        ("/file$", "", "^/(?s:.*?)(?:/file$)", False),
+        (".*", "", "^/(?s:.*?)(?:.*)", False),
+        ("", "", "^/(?s:.*?)(?:)", False),
+        ("^folder1/file$", "folder1/", "^/file$", False),
+        ("^/folder1/file$", "/folder1/", "^/file$", False),
+        ("(?i)^FOLDER1/x", "folder1/", "(?i)^/x", False),
+        (r"^a.b/x", "a.b/", "^/x", False),
+        ("^fol", "folder1/", "^/", False),
+    ],
+)
+def test_a_source_is_converted_for_keys_with_a_slash_and_no_prefix(source, prefix, expected, is_unchanged):
     """The converted source matches the same keys with the same groups."""
-    assert source_here(*source_and_prefix) == Here(expected[0], whole=expected[1])
+    assert source_here(source, prefix) == Here(expected, whole=is_unchanged)
 
 
 @pytest.mark.parametrize(
@@ -38,28 +39,28 @@ def test_a_source_that_never_matches_is_not_converted(source, prefix):
         source_here(source, prefix)
 
 
-UNPROVED_SOURCES = {
-    ("^a|b", ""): "`^` is not only at its start",
-    ("a^b", ""): "`^` is not only at its start",
-    ("(^)*a", ""): "`^` is not only at its start",
-    ("^a|^b", "f/"): "`^` is not only at its start",
-    (r"^[a-f]\w/x", "f1/"): "it does not spell out the prefix `f1/`",
-    ("x", "a//"): "the prefix has an empty segment, `//`, which s3-proxy's SDK removes on the way to S3",
-    ("^.*/file$", "f/"): "it does not spell out the prefix `f/`",
-    ("^(f)/x", "f/"): "it does not spell out the prefix `f/`",
-    (r"^\Qf/\Ex", "f/"): r"its quotation, `\Q`, hides where its parts are",
-    ("f", "folder1/"): "it may match within the prefix `folder1/`",
-    (r"\bx", "folder1/"): r"its `\b` or `\B` may match in the prefix",
-    ("x", "a./"): "nothing proves that it never matches within the prefix `a./`",
-    ("x", "f" * 201): f"nothing proves that it never matches within the prefix `{'f' * 201}`",
-    ("(" * 70 + "a" + ")" * 70, ""): "the expression is beyond what can be proved",
-}
-
-
-@pytest.mark.parametrize(("source_and_prefix", "reason"), UNPROVED_SOURCES.items())
-def test_a_source_is_not_converted_without_a_proof(source_and_prefix, reason):
+@pytest.mark.parametrize(
+    ("source", "prefix", "reason"),
+    [
+        ("^a|b", "", "`^` is not only at its start"),
+        ("a^b", "", "`^` is not only at its start"),
+        ("(^)*a", "", "`^` is not only at its start"),
+        ("^a|^b", "f/", "`^` is not only at its start"),
+        (r"^[a-f]\w/x", "f1/", "it does not spell out the prefix `f1/`"),
+        ("x", "a//", "the prefix has an empty segment, `//`, which s3-proxy's SDK removes on the way to S3"),
+        ("^.*/file$", "f/", "it does not spell out the prefix `f/`"),
+        ("^(f)/x", "f/", "it does not spell out the prefix `f/`"),
+        (r"^\Qf/\Ex", "f/", r"its quotation, `\Q`, hides where its parts are"),
+        ("f", "folder1/", "it may match within the prefix `folder1/`"),
+        (r"\bx", "folder1/", r"its `\b` or `\B` may match in the prefix"),
+        ("x", "a./", "nothing proves that it never matches within the prefix `a./`"),
+        ("x", "f" * 201, f"nothing proves that it never matches within the prefix `{'f' * 201}`"),
+        ("(" * 70 + "a" + ")" * 70, "", "the expression is beyond what can be proved"),
+    ],
+)
+def test_a_source_is_not_converted_without_a_proof(source, prefix, reason):
     with pytest.raises(NotConvertible) as caught:
-        source_here(*source_and_prefix)
+        source_here(source, prefix)
     assert str(caught.value) == reason
 
 
