@@ -22,7 +22,8 @@ def wheel(tmp_path_factory) -> Path:
     """A wheel built from an unpacked sdist, which was made as if its commit had the tag v1.2.3."""
     folder = tmp_path_factory.mktemp("packaging")
     with tarfile.open(built("sdist", folder / "sdist", "1.2.3")) as archive:
-        archive.extractall(folder / "source", filter="data")
+        archive.extraction_filter = getattr(tarfile, "data_filter", None)  # Python 3.11.3 has none
+        archive.extractall(folder / "source")
     return built("wheel", folder / "wheel", source=next((folder / "source").iterdir()))
 
 

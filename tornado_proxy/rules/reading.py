@@ -32,7 +32,7 @@ OPEN_STRING.-1 : /"[^\n]*+/
 OPEN_RAW.-1    : /`[^`]*+/
 QUOTED.-1      : /'[^'\n]*'|[“”„][^“”"\n]*[“”"]/
 SEMICOLON.-1   : /;++/
-INVISIBLE.-1   : /(?:[\x00-\x1f\x7f\xad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]++|(?![ \t\n])\s)++/
+INVISIBLE.-1   : /(?:[\x00-\x1f\x7f\xad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]++|(?![ \t\n])\s)+/
 BARE.-2        : /[^\s\x00-\x1f\x7f"`{}#;]++/
 """
 

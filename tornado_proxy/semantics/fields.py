@@ -30,9 +30,9 @@ _TOKEN = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"  # noqa: S105 - a grammar rule (RFC 9110
 _QUOTED = r'"(?:[^"\\]|\\.)*"'
 # Blanks are taken possessively: two runs of them that meet would take quadratic time to fail.
 _PARAMETER = rf"[ \t]*+;[ \t]*+(?:{_TOKEN}=(?:{_TOKEN}|{_QUOTED}))?"
-_MEMBER = re.compile(rf"[ \t]*+(?P<name>{_TOKEN}(?:/{_TOKEN})?)(?P<parameters>(?:{_PARAMETER})*+)[ \t]*")
+_MEMBER = re.compile(rf"[ \t]*+(?P<name>{_TOKEN}(?:/{_TOKEN})?)(?P<parameters>(?:{_PARAMETER})*)[ \t]*")
 # An unclosed quote takes all that follows it. If it were refused, each of many quotes would be tried to the end.
-_BETWEEN_COMMAS = re.compile(r'(?:[^,"]|"(?:[^"\\]|\\.)*+(?:"|\\?\Z))++', re.DOTALL)
+_BETWEEN_COMMAS = re.compile(r'(?:[^,"]|"(?:[^"\\]|\\.)*(?:"|\\?\Z))+', re.DOTALL)
 _WEIGHT = re.compile(r";[ \t]*q=(?P<weight>[^; \t]*)", re.IGNORECASE)
 _QVALUE = re.compile(r"0(?:\.[0-9]{0,3})?|1(?:\.0{0,3})?")
 

@@ -25,17 +25,17 @@ _LINE = re.compile(rf"({TOKEN}) ([\x21-\x7e\x80-\xff]+) HTTP/1\.([0-9])\r\n")
 _STATUS = re.compile(rb"HTTP/1\.(?P<minor>[0-9]) (?P<status>[1-9][0-9]{2})(?: [\t\x20-\x7e\x80-\xff]*+)?\r\n")
 # RFC 9112 5, without folded lines.
 _FIELD = re.compile(rf"({TOKEN}):([\t\x20-\x7e\x80-\xff]*+)\r\n")
-_FIELDS = re.compile(rf"(?:{_FIELD.pattern})*+")
+_FIELDS = re.compile(rf"(?:{_FIELD.pattern})*")
 # The headers of an answer stay bytes: S3 has UTF-8 in some of them.
 _RAW_FIELD, _RAW_FIELDS = (re.compile(each.pattern.encode()) for each in (_FIELD, _FIELDS))
 # RFC 3986 3.2.2, but for the comma: several Host headers may have been joined by one (RFC 9112 3.2).
-HOST = re.compile(r"(?:[A-Za-z0-9\-._~!$&'()*+;=:\[\]]++|%[0-9A-Fa-f]{2})*+")
+HOST = re.compile(r"(?:[A-Za-z0-9\-._~!$&'()*+;=:\[\]]++|%[0-9A-Fa-f]{2})*")
 _LENGTH = re.compile(r"[0-9]{1,18}")
 # RFC 9112 7.1, without the spaces that its 7.1.1 allows: parsers disagree about them. No CRLF precedes the
 # first chunk.
-_QUOTED = rb'"(?:[\t\x20\x21\x23-\x5b\x5d-\x7e\x80-\xff]|\\[\t\x20-\x7e\x80-\xff])*+"'
+_QUOTED = rb'"(?:[\t\x20\x21\x23-\x5b\x5d-\x7e\x80-\xff]|\\[\t\x20-\x7e\x80-\xff])*"'
 _NAME = TOKEN.encode()
-_CHUNK = rb"([0-9A-Fa-f]{1,16})(?:;%b(?:=(?:%b|%b))?)*+\r\n" % (_NAME, _NAME, _QUOTED)
+_CHUNK = rb"([0-9A-Fa-f]{1,16})(?:;%b(?:=(?:%b|%b))?)*\r\n" % (_NAME, _NAME, _QUOTED)
 _CUT_CHUNK = rb"[0-9A-Fa-f]{0,16}(?:;[^\r\n]*+)?\r?"  # what may still become the line of one
 _FIRST = (re.compile(_CHUNK), re.compile(_CUT_CHUNK))
 _NEXT = (re.compile(rb"\r\n%b" % _CHUNK), re.compile(rb"\r?|\r\n%b" % _CUT_CHUNK))
