@@ -49,8 +49,8 @@ ARGUMENTS = {
 # Functions that read text of the configuration or of the product, or a key, which is short.
 TRUSTED_OR_SHORT = {
     "tornado_proxy.auth.basic.doubt", "tornado_proxy.auth.basic.read_password",
-    "tornado_proxy.s3.client.refuses_checksum_mode", "tornado_proxy.s3.failures.translated",
-    "tornado_proxy.s3.failures.from_answer", "tornado_proxy.semantics.fields.challenge",
+    "tornado_proxy.s3.client.refuses_checksum_mode", "tornado_proxy.s3.client.proxy_of",
+    "tornado_proxy.s3.failures.translated", "tornado_proxy.s3.failures.from_answer", "tornado_proxy.semantics.fields.challenge",
     "tornado_proxy.telemetry.metrics.rewrite_id", "tornado_proxy.telemetry.exposition.counter",
     "tornado_proxy.telemetry.exposition.gauge", "tornado_proxy.telemetry.exposition.histogram",
     "tornado_proxy.routing.mounts.host_expression", "tornado_proxy.routing.access.path_expression",

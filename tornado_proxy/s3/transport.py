@@ -149,7 +149,7 @@ class Transport:
     def send(self, request: AWSPreparedRequest, **_: object) -> AWSResponse:
         """Returns the answer to a request, or raises an exception of botocore; its body is read unless it streams."""
         url, place = request.url, urlsplit(request.url)
-        manager, target = self._manager(url, place.scheme, place.netloc), url
+        manager, target = self._manager(place.scheme, place.netloc), url
         if manager.proxy is None or place.scheme == "https":
             target = f"{place.path or '/'}{'?' if place.query else ''}{place.query}"
         try:
@@ -188,9 +188,9 @@ class Transport:
             self._managers = {}
         return failures.SSLError(f"{error}; {HOW_TO_TRUST}") if "CERTIFICATE_VERIFY_FAILED" in str(error) else error
 
-    def _manager(self, url: str, scheme: str, host: str) -> PoolManager:
+    def _manager(self, scheme: str, host: str) -> PoolManager:
         if (found := self._managers.get((scheme, host))) is None:
-            proxy, options = proxy_of(url), self._options
+            proxy, options = proxy_of(f"{scheme}://{host}"), self._options
             if "https" in (scheme, urlsplit(proxy or "").scheme):
                 options = {**options, "ssl_context": tls_context(self._ca_path)}
             manager = ProxyManager(proxy, **options) if proxy else PoolManager(**options)
