@@ -21,7 +21,7 @@ LISTING = (
     b"<ListBucketResult><Name>b</Name><IsTruncated>false</IsTruncated>"
     b"<Contents><Key>d/a</Key><ETag>1</ETag><Size>5</Size></Contents></ListBucketResult>"
 )
-LARGE = b"x" * (15 * MIB)
+LARGE = b"x" * (9 * MIB)  # two parts
 REQUESTS = {
     "GET": ("GET", "/d/a", b""),
     "HEAD": ("HEAD", "/d/a", b""),
