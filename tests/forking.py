@@ -7,6 +7,7 @@ import asyncio
 import atexit
 import fcntl
 import gc
+import io
 import json
 import os
 import resource
@@ -17,9 +18,12 @@ import subprocess
 import sys
 import threading
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
-from functools import cache
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, suppress
+from functools import cache, partialmethod
 from pathlib import Path
+from subprocess import DEVNULL, PIPE
+from typing import Any, TextIO
 
 SERVE = "import sys; from tornado_proxy.cli.main import main; sys.exit(main())"
 """The command line of tornado-proxy."""
@@ -31,22 +35,24 @@ class ForkedProgram:
     def __init__(
         self,
         program: str,
-        arguments: Sequence[str],
-        environment: Mapping[str, str],
-        stdout: int | None = None,
+        arguments: Sequence[str] = (),
+        environment: Mapping[str, str] = os.environ,
+        stdin: int | None = DEVNULL,
+        stdout: int | None = DEVNULL,
         listeners: Sequence[int] = (),
     ) -> None:
-        """Starts it; the listeners become the descriptors from 3 on, as systemd gives them."""
+        """Starts it; a stream of None is closed. Listeners become the descriptors from 3 on, as systemd gives them."""
         report, told = socket.socketpair()
-        reading, writing = os.pipe()
-        self._report, self.stderr = report.makefile("r"), os.fdopen(reading)
-        self.returncode: int | None = None
-        numbers = [*range(3, 3 + len(listeners))]
-        request = json.dumps([program, [*arguments], dict(environment), str(Path.cwd()), numbers, False]).encode()
-        with report, told, Path(os.devnull).open("wb") as null, os.fdopen(writing, "wb") as error:
-            output, forker = null.fileno() if stdout is None else stdout, _forker()
+        self._report, self.returncode = report.makefile("r"), None
+        with report, told, ExitStack() as theirs:
+            streams = [_stream(*each, theirs) for each in ((stdin, "w"), (stdout, "r"), (PIPE, "r"))]
+            self.stdin, self.stdout, self.stderr = (ours for _, ours in streams)
+            numbered = enumerate([*(its for its, _ in streams), *listeners])
+            given, forker = {number: each for number, each in numbered if each is not None}, _forker()
+            request = [program, [*arguments], dict(environment), str(Path.cwd()), [*given], False]
+            descriptors = [told.fileno(), *given.values(), forker.fileno()]
             # Each request is one message.
-            socket.send_fds(forker, [request], [told.fileno(), output, error.fileno(), *listeners, forker.fileno()])
+            socket.send_fds(forker, [json.dumps(request).encode()], descriptors)
             self.pid = int(self._report.readline())
 
     def wait(self, timeout: float | None = None) -> int:
@@ -72,13 +78,8 @@ class ForkedProgram:
             with suppress(ProcessLookupError):
                 os.kill(self.pid, number)
 
-    def terminate(self) -> None:
-        """Sends SIGTERM."""
-        self.send_signal(signal.SIGTERM)
-
-    def kill(self) -> None:
-        """Sends SIGKILL."""
-        self.send_signal(signal.SIGKILL)
+    terminate = partialmethod(send_signal, signal.SIGTERM)
+    kill = partialmethod(send_signal, signal.SIGKILL)
 
 
 class _ForkedWorker:
@@ -87,9 +88,10 @@ class _ForkedWorker:
     def __init__(self, forker: socket.socket, command: Sequence[str], descriptors: Sequence[int]) -> None:
         report, told = socket.socketpair()
         self._report = report.makefile("r")
-        program = [*command[3:4], command[4:], dict(os.environ), str(Path.cwd()), descriptors, True]
+        kept = [0, 1, 2, *descriptors]
+        program = [*command[3:4], command[4:], dict(os.environ), str(Path.cwd()), kept, True]
         with report, told:
-            socket.send_fds(forker, [json.dumps(program).encode()], [told.fileno(), 1, 2, *descriptors])
+            socket.send_fds(forker, [json.dumps(program).encode()], [told.fileno(), *kept])
             self.pid = int(self._report.readline())
         resource.prlimit(self.pid, resource.RLIMIT_NOFILE, resource.getrlimit(resource.RLIMIT_NOFILE))
         self._status: asyncio.Task[str] | None = None
@@ -104,13 +106,35 @@ class _ForkedWorker:
         os.kill(self.pid, signal.SIGKILL)
 
 
+def run_forked(
+    program: str, arguments: Sequence[str] = (), timeout: float = 120, **options: Any
+) -> subprocess.CompletedProcess[str]:
+    """Runs a program to its end; `options` are those of `ForkedProgram`, but standard output is a pipe too."""
+    process = ForkedProgram(program, arguments, **{"stdout": PIPE, **options})
+    with process.stdout, process.stderr, ThreadPoolExecutor() as readers:
+        printed = readers.map(lambda stream: stream.read(), (process.stdout, process.stderr))
+        try:
+            return subprocess.CompletedProcess(program, process.wait(timeout), *printed)
+        finally:
+            process.kill()
+
+
 def errors_of(program: str) -> str:
-    """Runs a program, which must succeed; returns its standard error."""
-    process = ForkedProgram(program, [], os.environ)
-    with process.stderr as stream:
-        errors = stream.read()
-    assert process.wait() == 0, errors
-    return errors
+    """The standard error of a program, which must succeed."""
+    ran = run_forked(program)
+    assert ran.returncode == 0, ran.stderr
+    return ran.stderr
+
+
+def _stream(stream: int | None, ours: str, theirs: ExitStack) -> tuple[int | None, TextIO]:
+    """The descriptor of a program's stream, which is closed with `theirs`, and our end, empty unless it is a pipe."""
+    if stream == DEVNULL:
+        return theirs.enter_context(Path(os.devnull).open("r+b", 0)).fileno(), io.StringIO()
+    if stream != PIPE:
+        return stream, io.StringIO()
+    its, end = os.pipe()[:: 1 if ours == "w" else -1]
+    theirs.callback(os.close, its)
+    return its, os.fdopen(end, ours)
 
 
 @cache
@@ -118,10 +142,8 @@ def _forker() -> socket.socket:
     """The connection to a process that forks; each process of the tests has one."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     command = [sys.executable, __file__, str(theirs.fileno())]
-    # Its streams become those of each program, which are pipes too: Python asks once whether they can be searched.
-    streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     with theirs:
-        forker = subprocess.Popen(command, pass_fds=[theirs.fileno()], **streams)
+        forker = subprocess.Popen(command, pass_fds=[theirs.fileno()], stdin=DEVNULL)
     atexit.register(forker.wait)
     atexit.register(ours.close)
     return ours
@@ -160,7 +182,8 @@ def _fork_for(connection: socket.socket) -> str:
             return _ForkedWorker(forker, command, pass_fds)
 
         asyncio.create_subprocess_exec = forked
-    _renumber(others, [1, 2, *numbers])
+    _renumber(others, numbers)
+    _make_streams(numbers)
     os.environ.clear()
     os.environ.update(environment)
     os.chdir(folder)
@@ -174,6 +197,17 @@ def _renumber(descriptors: Sequence[int], numbers: Sequence[int]) -> None:
         os.dup2(each, number)
     for each in (*moved, *({*descriptors} - {*numbers})):
         os.close(each)
+
+
+def _make_streams(numbers: Sequence[int]) -> None:
+    """Makes the streams as Python does when it starts; one that is not among the numbers is closed."""
+    for number, (name, mode, buffering) in enumerate((("stdin", "r", -1), ("stdout", "w", -1), ("stderr", "w", 1))):
+        old, new = getattr(sys, name), None
+        if number in numbers:
+            new = open(number, mode, buffering, old.encoding, old.errors, "\n", closefd=False)  # noqa: SIM115
+        else:
+            os.close(number)
+        setattr(sys, name, new)
 
 
 if __name__ == "__main__":
@@ -199,5 +233,6 @@ if __name__ == "__main__":
     # The interpreter would also take apart all that was imported, which takes longer than most programs.
     threading._shutdown()
     atexit._run_exitfuncs()
-    sys.stdout.flush()
+    if sys.stdout is not None and not sys.stdout.closed:
+        sys.stdout.flush()
     os._exit(status)

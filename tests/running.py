@@ -27,7 +27,7 @@ from typing import Any
 
 import boto3
 import botocore.config
-from forking import SERVE, ForkedProgram
+from forking import SERVE, ForkedProgram, run_forked
 
 START_LIMIT = 60  # seconds; a start takes two seconds of processor time, and the machine may be busy
 _TENS = itertools.count(random.randrange(1276))
@@ -243,10 +243,10 @@ def start_proxy(
 
 def refused_start(folder: Path) -> tuple[int, str]:
     """Runs a server with the files of a folder until it ends by itself; returns its exit status and its log."""
+    arguments = ["serve", "--config", str(folder / "proxy.yaml")]
     environment = {**os.environ, "ACCESS": "test", "SECRET": "test"}
-    process = ForkedProgram(SERVE, ["serve", "--config", str(folder / "proxy.yaml")], environment)
-    with process.stderr as log:
-        return process.wait(START_LIMIT), log.read()
+    ran = run_forked(SERVE, arguments, timeout=START_LIMIT, environment=environment)
+    return ran.returncode, ran.stderr
 
 
 @contextlib.contextmanager

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from command_lines import imported_by
+from forking import SERVE, run_forked
 
 from tornado_proxy.cli.main import COMMANDS, load_command, main
 from tornado_proxy.cli.output import ExitStatus
@@ -48,7 +49,7 @@ def test_a_defect_has_status_2():
         "sys.modules['tornado_proxy.cli.requests'] = broken\n"
         "sys.exit(main.main(['explain']))"
     )
-    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    result = run_forked(script)
     assert result.returncode == ExitStatus.FAILED
     assert "ZeroDivisionError" in result.stderr
 
@@ -75,53 +76,45 @@ try:
 finally:
     print(*(signal.getsignal(number).name for number in (signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)))
 """
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert result.stdout.splitlines()[-1] == "SIG_IGN SIG_IGN SIG_IGN"
+    assert run_forked(code).stdout.splitlines()[-1] == "SIG_IGN SIG_IGN SIG_IGN"
 
 
 # All commands but the services, which run without any stream.
 COMMANDS_WITH_OUTPUT = [*(name for name in COMMANDS if name not in {"serve", "demo"}), "--help", "--version"]
 
 
-def _run_in_shell(command_line: str) -> subprocess.CompletedProcess[str]:
-    """Runs a command line with its redirections."""
-    words = ["bash", "-c", f"{sys.executable} -m tornado_proxy {command_line}"]
-    return subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
-
-
-CLOSED = "standard output is closed"
-
-
 @pytest.mark.parametrize("words", COMMANDS_WITH_OUTPUT)
 def test_a_command_whose_standard_output_is_closed_fails(words):
-    result = _run_in_shell(f"{words} >&-")
+    result = run_forked(SERVE, [words], stdout=None)
     assert result.returncode == ExitStatus.FAILED
-    assert result.stderr.splitlines() == [f"tornado-proxy{f' {words}' if words in COMMANDS else ''}: {CLOSED}"]
+    assert result.stderr == f"tornado-proxy{f' {words}' if words in COMMANDS else ''}: standard output is closed\n"
 
 
 @pytest.mark.parametrize("words", ["--version", "lint --list"])
 def test_a_full_disk_is_reported_on_one_line(words):
     """A full disk is not a defect of the tool, so it prints one line and no traceback."""
-    result = _run_in_shell(f"{words} >/dev/full")
+    with Path("/dev/full").open("w") as full:
+        result = run_forked(SERVE, words.split(), stdout=full.fileno())
     name = words.partition(" ")[0]
     assert result.returncode == ExitStatus.FAILED
     assert result.stderr == f"tornado-proxy{f' {name}' if name in COMMANDS else ''}: No space left on device\n"
 
 
 @pytest.mark.parametrize("words", ["lint -", "fmt -", "explain --requests - --rules site.rules", "lsp"])
-def test_a_command_that_reads_closed_standard_input_fails(words, tmp_path):
-    (tmp_path / "site.rules").write_text("target site {}\n", encoding="utf-8")
-    result = _run_in_shell(f"{words} <&-".replace("site.rules", str(tmp_path / "site.rules")))
+def test_a_command_that_reads_closed_standard_input_fails(words, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("site.rules").write_text("target site {}\n", encoding="utf-8")
+    result = run_forked(SERVE, words.split(), stdin=None)
     assert result.returncode == ExitStatus.FAILED
     assert result.stderr == f"tornado-proxy {words.partition(' ')[0]}: standard input is closed\n"
 
 
-def test_a_command_runs_without_the_streams_that_it_does_not_use():
+@pytest.mark.parametrize(("words", "prints"), [("lint --list <&- 2>&-", True), ("lint nowhere 2>&-", False)])
+def test_a_command_runs_without_the_streams_that_it_does_not_use(words, prints):
     """A closed standard input or standard error changes no status, and errors are not printed to another stream."""
-    result = _run_in_shell("lint --list <&- 2>&-")
-    assert result.returncode == ExitStatus.CLEAN
-    result = _run_in_shell("lint nowhere 2>&-")
-    assert (result.returncode, result.stdout) == (ExitStatus.FAILED, "")
+    command = ["bash", "-c", f"{sys.executable} -m tornado_proxy {words}"]
+    result = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, check=False)
+    assert (result.returncode, bool(result.stdout)) == (ExitStatus.CLEAN if prints else ExitStatus.FAILED, prints)
 
 
 @pytest.mark.parametrize(

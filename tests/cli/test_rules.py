@@ -4,14 +4,16 @@ import codecs
 import json
 import signal
 import stat
-import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from subprocess import PIPE
 from typing import Any
 
 import pytest
+from forking import SERVE, ForkedProgram, run_forked
+from programs import output_of
 
 from tornado_proxy.cli.main import main
 from tornado_proxy.cli.output import ExitStatus
@@ -121,28 +123,16 @@ def test_the_rules_of_a_configuration_are_tested(command, rules):
     assert command("test", "rules", "--config", "proxy.yaml").out.endswith("1 failed, 1 passed\n")
 
 
-def _run_lsp(*arguments: str, script: str = "") -> subprocess.CompletedProcess[str]:
-    """Runs the language server with empty standard input."""
-    code = f"{script}\nimport sys; from tornado_proxy.cli.main import main; sys.exit(main({['lsp', *arguments]!r}))"
-    return subprocess.run(
-        [sys.executable, "-c", code], input="", capture_output=True, text=True, check=False, timeout=60
-    )
-
-
-def test_the_server_ends_with_standard_input():
-    result = _run_lsp("--stdio")
-    assert (result.returncode, result.stdout, result.stderr) == (ExitStatus.CLEAN, "", "")
-
-
 def test_the_language_server_imports_no_server():
     unwanted = ("tornado", "boto3", "botocore", "watchdog")
     script = f"import atexit, sys; atexit.register(lambda: print([m for m in {unwanted!r} if m in sys.modules]))"
-    assert _run_lsp(script=script).stdout == "[]\n"
+    assert output_of(sys.executable, "-c", f"{script}\n{SERVE}", "lsp", "--stdio", input="") == "[]\n"
 
 
 def test_without_pygls_the_server_prints_how_to_install_it():
     """Pygls is an optional dependency, so its absence is a failure with a hint."""
-    result = _run_lsp(script="import sys; sys.modules['pygls'] = sys.modules['lsprotocol'] = None")
+    script = "import sys; sys.modules['pygls'] = sys.modules['lsprotocol'] = None"
+    result = run_forked(f"{script}\n{SERVE}", ["lsp"])
     assert result.returncode == ExitStatus.FAILED
     assert "install it with `pip install '.[lsp]'` in a checkout" in result.stderr
 
@@ -160,44 +150,44 @@ def test_an_invalid_configuration_ends_the_server(tmp_path, capsys):
 
 
 @contextmanager
-def _start_server(*arguments: str) -> Iterator[subprocess.Popen[bytes]]:
+def _start_server() -> Iterator[ForkedProgram]:
     """Starts a language server whose standard input stays open."""
-    pipe = subprocess.PIPE
-    command = [sys.executable, "-m", "tornado_proxy", "lsp", *arguments]
-    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe) as process:
+    process = ForkedProgram(SERVE, ["lsp", "--stdio"], stdin=PIPE, stdout=PIPE)
+    with process.stdin, process.stdout, process.stderr:
         try:
             yield process
         finally:
             process.kill()
 
 
-def _send(process: subprocess.Popen[bytes], message: object) -> None:
-    body = message if isinstance(message, bytes) else json.dumps(message).encode()
-    process.stdin.write(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
+def test_the_server_ends_with_standard_input():
+    with _start_server() as process:
+        process.stdin.close()
+        assert (process.stdout.read(), process.stderr.read()) == ("", "")
+        assert process.wait(60) == ExitStatus.CLEAN
+
+
+def _send(process: ForkedProgram, method: str, parameters: object, **number: int) -> None:
+    body = json.dumps({"jsonrpc": "2.0", "method": method, "params": parameters, **number})
+    process.stdin.write(f"Content-Length: {len(body)}\r\n\r\n{body}")
     process.stdin.flush()
 
 
-def _receive_response(process: subprocess.Popen[bytes]) -> Any:
-    """Returns the next message that has an id."""
+def _response(process: ForkedProgram, method: str, parameters: object = None) -> Any:
+    """Sends a request, and returns its response, the next message that has an id."""
+    _send(process, method, parameters, id=1)
     while True:
-        length = 0
-        while (line := process.stdout.readline().strip()) != b"":
-            name, _, value = line.partition(b": ")
-            length = int(value) if name == b"Content-Length" else length
-        message = json.loads(process.stdout.read(length))
+        headers = dict(line.rstrip().split(": ") for line in iter(process.stdout.readline, "\n"))
+        message = json.loads(process.stdout.read(int(headers["Content-Length"])))
         if "id" in message:
             return message
 
 
-def _request(method: str, parameters: object = None, number: int = 1) -> dict[str, object]:
-    return {"jsonrpc": "2.0", "id": number, "method": method, "params": parameters}
-
-
-def _initialize(process: subprocess.Popen[bytes], **parameters: object) -> None:
+def _initialize(process: ForkedProgram, **parameters: object) -> None:
     """Initializes the session with the server."""
-    _send(process, _request("initialize", {"processId": None, "rootUri": None, "capabilities": {}, **parameters}))
-    assert "capabilities" in _receive_response(process)["result"]
-    _send(process, {"jsonrpc": "2.0", "method": "initialized", "params": {}})
+    parameters = {"processId": None, "rootUri": None, "capabilities": {}, **parameters}
+    assert "capabilities" in _response(process, "initialize", parameters)["result"]
+    _send(process, "initialized", {})
 
 
 def test_an_interrupt_ends_the_server():
@@ -206,7 +196,7 @@ def test_an_interrupt_ends_the_server():
         _initialize(process)
         process.send_signal(signal.SIGINT)
         assert process.wait(60) == -signal.SIGINT
-        assert process.stderr.read() == b""
+        assert process.stderr.read() == ""
 
 
 def test_large_files_beside_an_open_one_do_not_block_the_server(tmp_path):
@@ -217,11 +207,9 @@ def test_large_files_beside_an_open_one_do_not_block_the_server(tmp_path):
     with _start_server() as process:
         _initialize(process, workspaceFolders=[{"uri": tmp_path.as_uri(), "name": "rules"}])
         document = {"uri": uri, "languageId": "rules", "version": 1, "text": "target a {}\n"}
-        _send(process, {"jsonrpc": "2.0", "method": "textDocument/didOpen", "params": {"textDocument": document}})
+        _send(process, "textDocument/didOpen", {"textDocument": document})
         parameters = {"textDocument": {"uri": uri}, "position": {"line": 0, "character": 8}}
-        _send(process, _request("textDocument/hover", parameters, 2))
-        assert _receive_response(process)["id"] == 2
-        _send(process, _request("shutdown", None, 3))
-        assert _receive_response(process)["id"] == 3
-        _send(process, {"jsonrpc": "2.0", "method": "exit"})
-        assert process.wait(60) == 0
+        assert "result" in _response(process, "textDocument/hover", parameters)
+        assert "result" in _response(process, "shutdown")
+        _send(process, "exit", None)
+        assert process.wait(60) == 0, process.stderr.read()

@@ -25,8 +25,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
+from forking import SERVE, run_forked
 
-from tornado_proxy.cli.main import COMMANDS, main
+from tornado_proxy.cli.main import COMMANDS
 
 FOLDER = Path(__file__).parent / "transcripts"
 TRANSCRIPTS = sorted(FOLDER.glob("*.txt"))
@@ -135,36 +136,25 @@ def compare(expected: Transcript, actual: Transcript, path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", TRANSCRIPTS, ids=lambda path: path.stem)
-def test_a_command_line_agrees_with_its_transcript(path, tmp_path, monkeypatch, capsys):
+def test_a_command_line_agrees_with_its_transcript(path, command, tmp_path, monkeypatch):
     expected = read_transcript(path)
     write_input(expected, tmp_path)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "100")
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
     with (tmp_path / ".stdin").open("rb") as stdin:
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(stdin))
-        try:
-            status = main(expected.words)
-        except SystemExit as exited:
-            status = int(exited.code or 0)
-    printed = capsys.readouterr()
-    compare(expected, transcript_of_run(expected, status, printed.out, printed.err, tmp_path), path)
+        ran = command(*expected.words)
+    compare(expected, transcript_of_run(expected, ran.status, ran.out, ran.err, tmp_path), path)
 
 
 @pytest.mark.parametrize("name", AS_PROCESSES)
-def test_a_process_agrees_with_its_transcript(name, tmp_path):
-    """The installed program, with real pipes, gives the results of its transcript."""
+def test_a_process_agrees_with_its_transcript(name, command, tmp_path):
+    """The program in a process of its own, with real pipes, gives the results of its transcript."""
     expected = read_transcript(FOLDER / f"{name}.txt")
     write_input(expected, tmp_path)
     with (tmp_path / ".stdin").open("rb") as stdin:
-        command = [sys.executable, "-m", "tornado_proxy", *expected.words]
-        environment = os.environ | {"COLUMNS": "100"}
-        process = subprocess.run(
-            command, stdin=stdin, cwd=tmp_path, capture_output=True, text=True, check=False, env=environment
-        )
-    actual = transcript_of_run(expected, process.returncode, process.stdout, process.stderr, tmp_path)
-    assert all(matches(text, actual.sections[name]) for name, text in expected.sections.items())
-    assert expected.sections.keys() == actual.sections.keys()
+        ran = run_forked(SERVE, expected.words, stdin=stdin.fileno())
+    actual = transcript_of_run(expected, ran.returncode, ran.stdout, ran.stderr, tmp_path)
+    compare(expected, actual, FOLDER / f"{name}.txt")
 
 
 @pytest.mark.parametrize("name", [name for name in COMMANDS if name not in TESTED_ELSEWHERE])

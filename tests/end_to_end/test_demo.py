@@ -6,12 +6,13 @@ import resource
 import shutil
 import signal
 import socket
-import subprocess
 import sys
 from pathlib import Path
+from subprocess import PIPE
 from urllib.parse import urljoin
 
 import pytest
+from forking import ForkedProgram
 from programs import output_of
 from running import START_LIMIT, Proxy, start_demo
 
@@ -74,17 +75,17 @@ sys.exit(main(["demo", "--port", "0", "--quiet"]))
 
 def test_an_edit_is_reported(tmp_path):
     gallery = shutil.copytree(Path(__file__).parents[2] / "rules", tmp_path / "rules")
-    command = [sys.executable, "-c", _EDITED, str(gallery)]
-    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    try:
-        while "Ctrl-C" not in process.stdout.readline():
-            assert process.poll() is None
-        rules = next(path for path in gallery.rglob("*.rules") if "rewrite latest" in path.read_text())
-        rules.write_text(rules.read_text().replace("2.1.0", "2.0.3"))
-        reported = process.stderr.readline() + process.stderr.readline()
-    finally:
-        process.send_signal(signal.SIGINT)
-        process.communicate(timeout=START_LIMIT)
+    process = ForkedProgram(_EDITED, [str(gallery)], stdout=PIPE)
+    with process.stdout, process.stderr:
+        try:
+            while "Ctrl-C" not in process.stdout.readline():
+                assert process.poll() is None
+            rules = next(path for path in gallery.rglob("*.rules") if "rewrite latest" in path.read_text())
+            rules.write_text(rules.read_text().replace("2.1.0", "2.0.3"))
+            reported = process.stderr.readline() + process.stderr.readline()
+        finally:
+            process.send_signal(signal.SIGINT)
+            process.wait(START_LIMIT)
     assert re.search(r"generation 2 is in force: .*\n.* rewrites changed: `latest`", reported)
 
 

@@ -3,8 +3,6 @@
 import json
 import logging
 import os
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -119,7 +117,7 @@ def test_nothing_is_lost_at_the_end(end):
 
 @pytest.mark.parametrize("end", ["", "sys.exit(end_process(0))"])
 def test_a_stuck_reader_does_not_delay_the_end(end):
-    process = ForkedProgram(MANY_LINES.format(count=20_000, end=end), [], os.environ)
+    process = ForkedProgram(MANY_LINES.format(count=20_000, end=end))
     with process.stderr:
         assert process.wait(timeout=20) == 0
 
@@ -297,15 +295,10 @@ def test_a_closed_outlet_ends():
         assert threading.active_count() == before
 
 
+JOURNAL = "import os; error = os.fstat(2); os.environ['JOURNAL_STREAM'] = f'{error.st_dev}:{error.st_ino}'\n"
+
+
 def test_lines_for_the_journal_have_priorities():
-    reading, writing = os.pipe()
-    stream = os.fstat(writing)
-    environment = {**os.environ, "JOURNAL_STREAM": f"{stream.st_dev}:{stream.st_ino}"}
-    subprocess.run(
-        [sys.executable, "-c", SCRIPT.format(level="info", format="text")], env=environment, stderr=writing, check=True
-    )
-    os.close(writing)
-    with os.fdopen(reading, encoding="utf-8") as lines:
-        first, access, *defect = lines.read().splitlines()
+    first, access, *defect = errors_of(JOURNAL + SCRIPT.format(level="info", format="text")).splitlines()
     assert (first, access, defect[0]) == ("<6>serving well", "path=/a status=200", "<3>a defect")
     assert all(line.startswith("<3>  ") for line in defect[1:])

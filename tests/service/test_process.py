@@ -4,8 +4,6 @@ import asyncio
 import os
 import signal
 import socket
-import subprocess
-import sys
 import threading
 import time
 from contextlib import asynccontextmanager, suppress
@@ -14,6 +12,7 @@ from functools import partial
 
 import pytest
 from files import CONFIGURATION, Files
+from forking import run_forked
 from in_force import RecordingServing
 from tornado.httpclient import AsyncHTTPClient
 
@@ -220,10 +219,8 @@ def test_the_watchdog_period_is_for_one_process(environment, period):
 
 
 _CHILD = """
-import os, sys
+import os
 from tornado_proxy.service.process import inherited_sockets
-for number, descriptor in enumerate(sys.argv[1:], start=3):
-    os.dup2(int(descriptor), number)
 environment = {**os.environ, "LISTEN_PID": str(os.getpid())}
 for name, sockets in inherited_sockets(environment, os.getpid()).items():
     for sock in sockets:
@@ -234,11 +231,7 @@ for name, sockets in inherited_sockets(environment, os.getpid()).items():
 def test_inherited_sockets_have_names():
     environment = {**os.environ, "LISTEN_FDS": "2", "LISTEN_FDNAMES": "http"}
     with socket.create_server(("127.0.0.1", 0)) as first, socket.create_server(("127.0.0.1", 0)) as second:
-        descriptors = [first.fileno(), second.fileno()]
-        command = [sys.executable, "-c", _CHILD, *map(str, descriptors)]
-        result = subprocess.run(
-            command, env=environment, pass_fds=descriptors, capture_output=True, text=True, check=True
-        )
+        result = run_forked(_CHILD, environment=environment, listeners=[first.fileno(), second.fileno()])
         ports = [first.getsockname()[1], second.getsockname()[1]]
     assert result.stdout.splitlines() == [f"http {ports[0]} False False", f"unknown {ports[1]} False False"]
 

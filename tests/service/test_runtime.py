@@ -2,11 +2,11 @@
 
 import asyncio
 import gc
-import subprocess
 import sys
 import threading
 
 import pytest
+from forking import run_forked
 
 from tornado_proxy.service import runtime
 from tornado_proxy.service.runtime import CannotServe, guarded, in_background, run_event_loop
@@ -43,8 +43,7 @@ sys.exit(end_process(3))
 )
 def test_nothing_that_hangs_delays_the_end(script, status):
     """The process ends with its status, and its output is complete; `end_process` returns where nothing hangs."""
-    command = [sys.executable, "-c", script]
-    result = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
+    result = run_forked(script, timeout=20)
     assert (result.returncode, result.stdout, result.stderr) == (status, "last line\n", "")
 
 

@@ -1,17 +1,14 @@
 """A supervisor and its workers, each test in a process of its own."""
 
 import asyncio
-import os
 import socket
 from contextlib import asynccontextmanager
-from pathlib import Path
 from pickle import UnpicklingError
 from types import SimpleNamespace
 
-import hanging_rules
 import pytest
 from files import Files
-from forking import ForkedProgram
+from forking import run_forked
 
 from tornado_proxy.config.server import InternalServer
 from tornado_proxy.routing.compare import KeptRequest
@@ -64,15 +61,9 @@ def run(tmp_path):
 
     def run_statements(statements: str, workers: int = 1) -> str:
         program = PROGRAM.replace("{statements}", "".join(f"    {line}\n" for line in statements.strip().splitlines()))
-        # Workers import the fake too.
-        environment = {**os.environ, "PYTHONPATH": str(Path(hanging_rules.__file__).parent)}
-        with (tmp_path / "printed").open("w+") as printed:
-            running = ForkedProgram(program, [str(files.configuration), str(workers)], environment, printed.fileno())
-            with running.stderr:
-                errors = running.stderr.read()
-            assert running.wait(timeout=120) == 0, errors
-            printed.seek(0)
-            return printed.read()
+        ran = run_forked(program, [str(files.configuration), str(workers)])
+        assert ran.returncode == 0, ran.stderr
+        return ran.stdout
 
     return run_statements
 
