@@ -185,7 +185,7 @@ _RESOLVE = "resolve the conflict and remove its markers"
 _OTHER_COMMENTS = ("//", "--", "/*")
 _COMMENT = "a comment begins with `#` and runs to the end of its line"
 _YAML_KEYS = r"targets?|keyRewriteList|authProviders|listTargets|internalServer|server|targetType|source|rules|log"
-_FOREIGN_LINES = (
+_WRITTEN = (
     (r"(?P<what>Re(?:write[A-Z]|direct)\w*)[ \t]+\S[^\n]*", "Apache directive `{}` in a rule file", _SAME),
     (
         r"(?P<what>rewrite|return)\b(?![^\n]*(?:->|`|[ \t]=))[^\n;]+;[ \t]*(?:#[^\n]*)?\r?$",
@@ -197,15 +197,16 @@ _FOREIGN_LINES = (
     # A more distant end of a comment belongs to another comment.
     (r"(?P<what>//|--|/\*)(?:(?<=\*)[\s\S]{0,10000}?\*/|[^\n]*)", "`{}` does not begin a comment", _COMMENT),
 )
+_FOREIGN_LINES = [(re.compile(rf"[ \t]*{line}", re.MULTILINE), message, advice) for line, message, advice in _WRITTEN]
 """Lines of other programs, with their description and advice."""
 
 
 def _foreign_line(unexpected: _Unexpected) -> bool:
     """Handles a line of another program; outside of blocks, the rest of the file is treated in the same way."""
     reading, start = unexpected.reading, unexpected.start
+    line_start = _line_start(reading.text, start)
     for line, message, advice in _FOREIGN_LINES:
-        match = re.compile(rf"[ \t]*{line}", re.MULTILINE).match(reading.text, _line_start(reading.text, start))
-        if match and match.end() > start:
+        if (match := line.match(reading.text, line_start)) and match.end() > start:
             reading.report("syntax-error", message.format(match["what"]), match.span("what"), advice)
             if unexpected.where is not Where.BLOCK:
                 reading.cut_back()
