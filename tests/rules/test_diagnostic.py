@@ -25,7 +25,7 @@ TEXT = SourceFile("a.rules", "one\ntwo\r\nthrée")
 
 @pytest.mark.parametrize("offset", [0, 3, 4, 9, 14])
 def test_position_has_its_offset(offset):
-    assert TEXT.offset(*TEXT.position(offset)) == offset
+    assert TEXT.offset(*Span(TEXT, 0, offset).last) == offset
 
 
 def test_diagnostic_fits_on_one_line():

@@ -24,6 +24,7 @@ import msgspec
 from tornado_proxy.rules.limits import CLOSE_ENOUGH, LONGEST_MISSPELT, SHOWN_BYTES, TAB, WIDEST_EXCERPT
 
 _LINE_END = re.compile("\n")
+_NOT_ASCII = re.compile("[^\0-\x7f]")
 
 
 class Position(NamedTuple):
@@ -297,20 +298,20 @@ def _excerpt(span: Span, color: str, gutter: int, paint: _Paint) -> Iterator[str
     """Yields the place of a span and its first line, with carets under the part of the span on that line."""
     bar = paint(_BLUE, "|")
     margin = " " * gutter
-    before, inside, after = _pieces(span)
+    first = span.first
+    before, inside, after = map(visible, _pieces(span, first))
     carets = " " * width(before) + paint(color, "^" * max(1, width(inside)))
     yield f"{margin}{paint(_BLUE, '-->')} {visible(span.place)}"
     yield f"{margin} {bar}"
-    yield f"{paint(_BLUE, f'{span.first.line:>{gutter}} |')} {before}{inside}{after}".rstrip()
+    yield f"{paint(_BLUE, f'{first.line:>{gutter}} |')} {before}{inside}{after}".rstrip()
     yield f"{margin} {bar} {carets}"
 
 
-def _pieces(span: Span) -> tuple[str, str, str]:
+def _pieces(span: Span, first: Position) -> tuple[str, str, str]:
     """Returns the first line of a span as it is shown: the text before the span, in it, and after it."""
-    first, last = span.first, span.last
-    line = span.source.line(first.line)
-    before = line[: first.column - 1].expandtabs(TAB)
-    through = (line[: last.column - 1] if last.line == first.line else line).expandtabs(TAB)
+    line, start = span.source.line(first.line), first.column - 1
+    before = line[:start].expandtabs(TAB)
+    through = line[: start + span.end - span.start].expandtabs(TAB)
     inside, after = through[len(before) :], line.expandtabs(TAB)[len(through) :]
     if len(before) > WIDEST_EXCERPT:
         before = _CUT + before[-WIDEST_EXCERPT // 2 :]
@@ -318,15 +319,13 @@ def _pieces(span: Span) -> tuple[str, str, str]:
         inside, after = inside[:WIDEST_EXCERPT] + _CUT, ""
     if len(after) > WIDEST_EXCERPT:
         after = after[:WIDEST_EXCERPT] + _CUT
-    return visible(before), visible(inside), visible(after)
+    return before, inside, after
 
 
 def width(text: str) -> int:
     """The number of columns that a text takes."""
-    if text.isascii():
-        return len(text)
-    kinds = [(unicodedata.category(each), unicodedata.east_asian_width(each)) for each in text]
-    return sum(0 if category in {"Mn", "Me", "Cf"} else 2 if wide in "WF" else 1 for category, wide in kinds)
+    kinds = [(unicodedata.category(each), unicodedata.east_asian_width(each)) for each in _NOT_ASCII.findall(text)]
+    return len(text) + sum(-1 if category in {"Mn", "Me", "Cf"} else wide in "WF" for category, wide in kinds)
 
 
 def padded(text: str, columns: int) -> str:
