@@ -240,12 +240,8 @@ def options_of(section: type[SettingsSection]) -> tuple[Option, ...]:
 @cache
 def members_of(section: type[SettingsSection], group: OptionGroup | None = None) -> dict[str, Option | OptionGroup]:
     """The options and groups of a section, or the options of a group, by their names in the order of the fields."""
-    members: dict[str, Option | OptionGroup] = {}
-    for option in options_of(section):
-        if group in (None, option.group):
-            member = option.group if option.group and not group else option
-            members.setdefault(member.name, member)
-    return members
+    members = (each if group else each.group or each for each in options_of(section) if group in (None, each.group))
+    return {each.name: each for each in members}
 
 
 class OptionPath(NamedTuple):
@@ -260,17 +256,20 @@ class OptionPath(NamedTuple):
         return ".".join(self.path)
 
 
+@cache
 def all_options(
     section: type[SettingsSection], path: tuple[str, ...] = (), group: OptionGroup | None = None
-) -> Iterator[OptionPath]:
+) -> tuple[OptionPath, ...]:
     """Every option and group below a section, in the order of the file's documentation; `path` is the section's own."""
+    found: list[OptionPath] = []
     for name, member in members_of(section, group).items():
         here = (*path, name)
-        yield OptionPath(here, member)
+        found.append(OptionPath(here, member))
         if isinstance(member, OptionGroup):
-            yield from all_options(section, here, member)
+            found += all_options(section, here, member)
         elif (nested := member.type.nested)[0]:
-            yield from all_options(nested[0], (*here, *nested[1]))
+            found += all_options(nested[0], (*here, *nested[1]))
+    return tuple(found)
 
 
 def sections(within: SettingsSection, kind: type[_S]) -> Iterator[_S]:
