@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from enum import Enum
-from itertools import groupby, pairwise, takewhile
+from itertools import groupby, pairwise, repeat, takewhile
 from operator import attrgetter
 from typing import Any, Literal, NamedTuple, TypeVar
 
@@ -196,16 +196,18 @@ class Atom(NamedTuple):
         yield Atom(last, self.end)
 
 
-def atoms(tree: Node) -> Iterator[Atom]:
-    """Yields the pieces of an expression's outermost sequence, with nested sequences and groups opened."""
-    waiting = [Atom(tree, tree.extent.end)]
+def atoms(tree: Node, *, backwards: bool = False) -> Iterator[Atom]:
+    """Yields the pieces of the outermost sequence, or those from its end, with nested sequences and groups opened."""
+    waiting: list[tuple[Node, int | None]] = [(tree, None)]  # with the end of the group that ends with a node
     while waiting:
-        node, end = waiting.pop()
+        node, outer = waiting.pop()
+        end = node.extent.end if outer is None else outer
         if isinstance(node, Group):
-            waiting.append(Atom(node.body, end))
+            waiting.append((node.body, end))
         elif isinstance(node, Sequence) and node.pieces:
             *before, last = node.pieces
-            waiting += [Atom(last, end), *(Atom(each, each.extent.end) for each in reversed(before))]
+            pieces = [*zip(before, repeat(None)), (last, end)]
+            waiting += pieces if backwards else reversed(pieces)
         else:
             yield Atom(node, end)
 
@@ -217,11 +219,10 @@ ENDS = frozenset({AssertionKind.TEXT_END, AssertionKind.LINE_END})
 def literal_edge(tree: Node, anchors: frozenset[AssertionKind], *, folds: bool) -> str:
     """Returns the literal text beside an anchor at the edge of an expression; with `folds`, also ASCII of any case."""
     step = 1 if anchors is STARTS else -1
-    nodes: list[Node] = [node for node, _ in atoms(tree) if not isinstance(node, FlagChange)]
-    first, *rest = nodes[::step] or [tree]
-    edge = ""
+    nodes = (node for node, _ in atoms(tree, backwards=step < 0) if not isinstance(node, FlagChange))
+    edge, first = "", next(nodes, None)
     if isinstance(first, Assertion) and first.kind in anchors:
-        for node in rest:
+        for node in nodes:
             if not isinstance(node, Text):
                 break
             text = node.characters[::step]
@@ -237,18 +238,17 @@ _Result = TypeVar("_Result")
 
 def fold(tree: Node, combine: Callable[[Node, list[_Result]], _Result]) -> _Result:
     """Calls `combine` for each node, not for members, with the results of its children; a tree may be of any depth."""
-    order: list[Node] = []
+    order: list[tuple[Node, int]] = []
     waiting = [tree]
     while waiting:
         node = waiting.pop()
-        order.append(node)
-        waiting.extend(_parts(node))
+        parts = _parts(node)
+        order.append((node, len(parts)))
+        waiting.extend(parts)
     results: list[_Result] = []
-    for node in reversed(order):
-        count = len(_parts(node))
-        below = results[len(results) - count :]
-        del results[len(results) - count :]
-        results.append(combine(node, below))
+    for node, count in reversed(order):
+        start = len(results) - count
+        results[start:] = [combine(node, results[start:])]
     return results[0]
 
 

@@ -32,8 +32,7 @@ def _anchored(tree: syntax.Node, kinds: frozenset[syntax.AssertionKind], *, last
 def _edge(tree: syntax.Node, *, last: bool) -> list[syntax.Node]:
     """Returns the first parts, within groups, or the last in reverse order, up to the one that reads a character."""
     edge: list[syntax.Node] = []
-    nodes = [node for node, _ in syntax.atoms(tree)]
-    for node in reversed(nodes) if last else nodes:
+    for node, _ in syntax.atoms(tree, backwards=last):
         edge.append(node)
         if not isinstance(node, _READING_NOTHING):
             break
