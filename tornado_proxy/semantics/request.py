@@ -163,7 +163,7 @@ def _hop(address: str, scheme: str, authority: str) -> Origin:
 def _address(text: str) -> str:
     """Returns the IP address of a node, without a port; empty for a name, an obfuscated one and `unknown`."""
     with_port = _WITH_PORT.fullmatch(text)
-    for candidate in (text, *(with_port.groups("") if with_port else ())):
+    for candidate in filter(None, (text, *(with_port.groups() if with_port else ()))):
         try:
             return str(_plain(candidate))
         except ValueError:
