@@ -17,7 +17,7 @@ from tornado_proxy.routing.request import ASSETS_AT, BadAddress, KeyTooLong, Obj
 from tornado_proxy.routing.upload_steps import UploadStep, upload_step
 from tornado_proxy.rules.model import TRIED_PATH, Key, Moved
 from tornado_proxy.rules.tree import REDIRECTS, NoLocation, read_location
-from tornado_proxy.semantics.fields import path_reference
+from tornado_proxy.semantics.fields import CONTROL, path_reference
 from tornado_proxy.semantics.request import READING, Request, RequestPath
 
 
@@ -323,7 +323,7 @@ def website_location(value: str, match: RouteMatch, request: Request, home: Key)
         location = read_location(value)
     except NoLocation as error:
         raise BadAddress("it is neither a path nor a URL of `http` or `https`") from error
-    if any(each < " " or each == "\x7f" for each in value):
+    if CONTROL.search(value):
         raise BadAddress("it has a control character")
     if location.is_url:
         return str(location)

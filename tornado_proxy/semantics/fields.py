@@ -78,7 +78,7 @@ def _weights(header: str) -> Iterator[tuple[str, float]]:
 
 
 _BASIC = re.compile(r"basic +(?P<credentials>[A-Za-z0-9+/]+={0,2})[ \t]*", re.IGNORECASE)
-_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _NOT_PRINTABLE_ASCII = re.compile(r"[^\x20-\x7e]")
 
 
@@ -100,7 +100,7 @@ class BasicCredentials:
         except (binascii.Error, UnicodeDecodeError):
             return None
         user, colon, password = decoded.partition(":")
-        return cls(user, password) if colon and not _CONTROL.search(decoded) else None
+        return cls(user, password) if colon and not CONTROL.search(decoded) else None
 
 
 def challenge(realm: str) -> str:
