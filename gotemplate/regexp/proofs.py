@@ -352,7 +352,13 @@ def reachability(languages: Sequence[Language], first: Callable[[str], int | Non
     checks every example, so no example is wrong, and a list with few unreachable sources costs little more than its
     parsing.
     """
-    return tuple(reach_of(languages, index, first, whole) for index in range(len(languages)))
+    reaches: list[Reach] = []
+    unreached: dict[Language, Reach] = {}  # what no key reaches is the same again further down
+    for index, each in enumerate(languages):
+        reaches.append(unreached.get(each) or reach_of(languages, index, first, whole))
+        if isinstance(reaches[-1], Covered | NoKey):
+            unreached[each] = reaches[-1]
+    return tuple(reaches)
 
 
 def reach_of(languages: Sequence[Language], index: int, first: Callable[[str], int | None], whole: Budget) -> Reach:

@@ -175,8 +175,7 @@ def walk(node: Node) -> Iterator[Node | Member]:
     """Yields a node and all its descendants, in the order of the text."""
     waiting: list[Node | Member] = [node]
     while waiting:
-        current = waiting.pop()
-        yield current
+        yield (current := waiting.pop())
         waiting.extend(reversed(children(current)))
 
 
@@ -188,10 +187,7 @@ class Atom(NamedTuple):
 
     def split(self) -> Iterator[Atom]:
         """Yields its characters as atoms of their own if it is a text, and itself otherwise."""
-        if not isinstance(self.node, Text):
-            yield self
-            return
-        *before, last = self.node.split()
+        *before, last = self.node.split() if isinstance(self.node, Text) else [self.node]
         yield from (Atom(each, each.extent.end) for each in before)
         yield Atom(last, self.end)
 
@@ -205,8 +201,7 @@ def atoms(tree: Node, *, backwards: bool = False) -> Iterator[Atom]:
         if isinstance(node, Group):
             waiting.append((node.body, end))
         elif isinstance(node, Sequence) and node.pieces:
-            *before, last = node.pieces
-            pieces = [*zip(before, repeat(None)), (last, end)]
+            pieces = [*zip(node.pieces[:-1], repeat(None)), (node.pieces[-1], end)]
             waiting += pieces if backwards else reversed(pieces)
         else:
             yield Atom(node, end)
@@ -241,8 +236,7 @@ def fold(tree: Node, combine: Callable[[Node, list[_Result]], _Result]) -> _Resu
     order: list[tuple[Node, int]] = []
     waiting = [tree]
     while waiting:
-        node = waiting.pop()
-        parts = _parts(node)
+        parts = _parts(node := waiting.pop())
         order.append((node, len(parts)))
         waiting.extend(parts)
     results: list[_Result] = []
