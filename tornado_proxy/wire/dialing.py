@@ -102,7 +102,9 @@ class Dialer:
                 if each is not connected:
                     each.close()
         if connected is None:
-            raise next(error for error in errors if error is not None)
+            lost = [each.with_traceback(None) for each in errors if each]  # which has frames that keep all of them
+            errors.clear()
+            raise lost.pop(0)
         if at:
             late = {each: until for each, until in self._passed_over.items() if until > now}
             self._passed_over = late | dict.fromkeys(ordered[:at], now + PASSED_OVER_FOR)
