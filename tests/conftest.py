@@ -8,10 +8,10 @@ import time
 from collections.abc import Iterator
 
 import pytest
-from coroutines import pytest_pyfunc_call
+from coroutines import pytest_pyfunc_call, pytest_unconfigure
 from hypothesis import settings
 
-__all__ = ["pytest_pyfunc_call"]
+__all__ = ["pytest_pyfunc_call", "pytest_unconfigure"]
 
 # The time of an example depends more on the machine than on the code.
 settings.register_profile("quick", deadline=None, max_examples=25)

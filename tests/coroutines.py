@@ -1,7 +1,6 @@
-"""A pytest hook that runs tests that are coroutines; the conftest of all tests imports it."""
+"""Hooks of pytest that run tests which are coroutines; the conftest of all tests imports them."""
 
 import asyncio
-import atexit
 import inspect
 from collections.abc import Coroutine
 from typing import Any
@@ -12,7 +11,6 @@ _LIMIT = 60  # seconds
 
 # One loop for all tests: the connections that a fixture keeps for several tests belong to a loop.
 _RUNNER = asyncio.Runner()
-atexit.register(_RUNNER.close)
 
 
 def run(coroutine: Coroutine[Any, Any, Any]) -> Any:
@@ -39,3 +37,8 @@ def pytest_pyfunc_call(pyfuncitem):
     arguments = {name: pyfuncitem.funcargs[name] for name in inspect.signature(pyfuncitem.obj).parameters}
     run(pyfuncitem.obj(**arguments))
     return True
+
+
+def pytest_unconfigure():
+    """Closes the loop: at the exit of the interpreter, Python 3.12 begins no thread."""
+    _RUNNER.close()
