@@ -17,6 +17,11 @@ def test_test_without_clauses_has_none():
     assert (clauses.user, clauses.method, clauses.host, clauses.headers, clauses.email) == (None, None, None, (), None)
 
 
+def test_a_name_ends_before_an_arrow():
+    """A `-` is part of a name, but no space need stand before `->`."""
+    assert statement('test "/a" as a-b->"/b"').clauses.user.value == "a-b"
+
+
 def test_repeated_clause_is_an_error():
     """A repeated clause is reported at the second one, with a note at the first one."""
     (diagnostic,) = parsed('target site { test "/a" as ann as ben -> error }').diagnostics

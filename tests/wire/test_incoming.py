@@ -72,9 +72,9 @@ def test_a_chunked_body_may_arrive_byte_by_byte():
     assert _read_in_parts(parser, [bytes([each]) for each in data]) == (b"abc0123456789", b"\r\n")
 
 
-@pytest.mark.parametrize("line", [b"1 ;a=b", b"1; a=b", b"1;a =b", b"1;a= b", b"1;a=b ", b"1\t"])
-def test_blanks_in_the_line_of_a_chunk_are_refused(line):
-    """Spaces in the line of a chunk's size are refused, since other servers may read them differently."""
+@pytest.mark.parametrize("line", [b"1 ;a=b", b"1; a=b", b"1;a =b", b"1;a= b", b"1;a=b ", b"1\t", b"1;", b"1;a;"])
+def test_other_lines_of_a_chunk_are_refused(line):
+    """Spaces and empty extensions in the line of a chunk are refused: other servers may read them differently."""
     with pytest.raises(MalformedMessage):
         _parser(CHUNKED).read_body(bytearray(line + b"\r\nx\r\n0\r\n\r\n"))
 

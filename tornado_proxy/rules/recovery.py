@@ -185,7 +185,7 @@ _RESOLVE = "resolve the conflict and remove its markers"
 _OTHER_COMMENTS = ("//", "--", "/*")
 _COMMENT = "a comment begins with `#` and runs to the end of its line"
 _YAML_KEYS = r"targets?|keyRewriteList|authProviders|listTargets|internalServer|server|targetType|source|rules|log"
-_WRITTEN = (
+_OTHERS = (
     (r"(?P<what>Re(?:write[A-Z]|direct)\w*)[ \t]+\S[^\n]*", "Apache directive `{}` in a rule file", _SAME),
     (
         r"(?P<what>rewrite|return)\b(?![^\n]*(?:->|`|[ \t]=))[^\n;]+;[ \t]*(?:#[^\n]*)?\r?$",
@@ -197,7 +197,7 @@ _WRITTEN = (
     # A more distant end of a comment belongs to another comment.
     (r"(?P<what>//|--|/\*)(?:(?<=\*)[\s\S]{0,10000}?\*/|[^\n]*)", "`{}` does not begin a comment", _COMMENT),
 )
-_FOREIGN_LINES = [(re.compile(rf"[ \t]*{line}", re.MULTILINE), message, advice) for line, message, advice in _WRITTEN]
+_FOREIGN_LINES = [(re.compile(rf"[ \t]*{line}", re.MULTILINE), message, advice) for line, message, advice in _OTHERS]
 """Lines of other programs, with their description and advice."""
 
 
