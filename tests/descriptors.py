@@ -1,5 +1,6 @@
 """A process without free descriptors."""
 
+import itertools
 import os
 import resource
 from collections.abc import Iterator
@@ -15,14 +16,11 @@ def no_descriptor_left() -> Iterator[None]:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     # The limit is on numbers: every number below it must be taken.
     highest = max(int(entry.name) for entry in Path("/proc/self/fd").iterdir())
-    opened = []
-    while (number := os.open(os.devnull, os.O_RDONLY)) <= highest:
-        opened.append(number)
-    os.close(number)
+    opened: list[int] = []
     resource.setrlimit(resource.RLIMIT_NOFILE, (highest + 1, hard))
     try:
         with pytest.raises(OSError, match="Too many open files"):
-            os.open(os.devnull, os.O_RDONLY)
+            opened.extend(os.open(os.devnull, os.O_RDONLY) for _ in itertools.count())
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))

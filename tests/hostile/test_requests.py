@@ -8,13 +8,14 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
 from administering import eventually
+from descriptors import no_descriptor_left
 from fakes import EndlessBody, OneObjectStore
 from fuzzed_requests import fuzzed, sent
 from memory_store import MemoryStore
@@ -220,23 +221,15 @@ def test_aborted_connections_leak_no_memory():
 
 def test_connections_wait_for_free_descriptors(caplog):
     """A process without free descriptors accepts connections again as soon as it can, and logs the reason."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    with running_server(_store()) as server:
+    with running_server(_store()) as server, ExitStack() as stack:
         server.site.server.acceptor.pause = 0.05
-        waiting = [socket.socket() for _ in range(6)]
-        used = len([*Path("/proc/self/fd").iterdir()])
-        resource.setrlimit(resource.RLIMIT_NOFILE, (used + 2, hard))
-        try:
+        waiting = [stack.enter_context(socket.socket()) for _ in range(6)]
+        with no_descriptor_left():
             for client in waiting:
                 client.settimeout(PATIENCE)
                 client.connect(server.address)
             eventually(lambda: any("Too many open files" in message for message in caplog.messages), PATIENCE)
-            for client in waiting:
-                client.sendall(b"GET /a HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")
-            answers = []
-            for client in waiting:
-                with client:
-                    answers.append(client.recv(12))
-        finally:
-            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        for client in waiting:
+            client.sendall(b"GET /a HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")
+        answers = [client.recv(12) for client in waiting]
     assert answers == [b"HTTP/1.1 200"] * 6
