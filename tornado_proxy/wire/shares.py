@@ -7,7 +7,7 @@ itself who may have more, and has a `Line` for those who wait. A call that may h
 from __future__ import annotations
 
 import asyncio
-from collections import Counter, deque
+from collections import deque
 from collections.abc import AsyncIterator, Callable, Hashable
 from concurrent.futures import Future
 from contextlib import asynccontextmanager
@@ -116,10 +116,10 @@ class Shares:
         self._name = name
         self._free = size
         self._refusal = refusal
-        self._held: Counter[Place | str] = Counter()  # by target and client, and by target
+        self._held: dict[Place | str, int] = {}  # by target and client, and by target
         self._room = waiting
         self._each = each
-        self._waiting: Counter[Place | str] = Counter()  # urgent tasks
+        self._waiting: dict[Place | str, int] = {}  # urgent tasks
         self._urgent = Line(self._give, self.give_back)
         self._bulk = Line(self._give, self.give_back)
         self._closed: Callable[[], StatusError] | None = None
@@ -182,7 +182,7 @@ class Shares:
         return True
 
     async def _wait(self, place: Place) -> None:
-        if self._waiting[place] >= self._each or not _is_fair(self._waiting, place, self._room):
+        if self._waiting.get(place, 0) >= self._each or not _is_fair(self._waiting, place, self._room):
             raise self._refusal(f"too many requests already wait for {self._name}")
         self._room -= 1
         _count(self._waiting, place, 1)
@@ -199,18 +199,17 @@ class Shares:
             raise self._refusal(f"{self._name} was not free for {patience:g} seconds") from None
 
 
-def _is_fair(counts: Counter[Place | str], place: Place, free: float) -> bool:
+def _is_fair(counts: dict[Place | str, int], place: Place, free: float) -> bool:
     """Whether neither the client nor the target has too much; what nobody asked for has no limited share."""
     by_client = counts.get(place, 0) if place.client else 0
     by_target = counts.get(place.target, 0) if place.target else 0
     return is_fair(by_client, free) and is_fair(by_target, free, TARGETS_SHARE)
 
 
-def _count(counts: Counter[Place | str], place: Place, by: int) -> None:
+def _count(counts: dict[Place | str, int], place: Place, by: int) -> None:
     for name in (place, place.target) if place.target else (place,):
-        counts[name] = counts.get(name, 0) + by
-        if not counts[name]:
-            del counts[name]
+        if count := counts.pop(name, 0) + by:
+            counts[name] = count
 
 
 def in_thread(call: Callable[[], T]) -> Future[T]:
