@@ -264,7 +264,7 @@ def render(diagnostic: Diagnostic, *, color: bool = False) -> str:
 
 def visible(text: str) -> str:
     """A text on one line, with a visible stand-in for each character that a terminal would obey."""
-    if text.isascii() and text.isprintable():
+    if text.isprintable():  # nothing that has a stand-in is
         return text
     return _SURROGATES.sub("\N{REPLACEMENT CHARACTER}", text.translate(_STAND_INS))
 
