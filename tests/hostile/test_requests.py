@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import logging
+import os
 import resource
 import socket
 import threading
@@ -224,12 +225,17 @@ def test_connections_wait_for_free_descriptors(caplog):
     with running_server(_store()) as server, ExitStack() as stack:
         server.site.server.acceptor.pause = 0.05
         waiting = [stack.enter_context(socket.socket()) for _ in range(6)]
-        with no_descriptor_left():
+        with no_descriptor_left() as taken:
             for client in waiting:
                 client.settimeout(PATIENCE)
                 client.connect(server.address)
             eventually(lambda: any("Too many open files" in message for message in caplog.messages), PATIENCE)
-        for client in waiting:
-            client.sendall(b"GET /a HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")
-        answers = [client.recv(12) for client in waiting]
+            for _ in range(2):  # so that each of the others waits for one that is answered
+                os.close(taken.pop())
+            for client in waiting:
+                client.sendall(b"GET /a HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")
+            answers = []
+            for client in waiting:
+                with client:
+                    answers.append(client.recv(12))
     assert answers == [b"HTTP/1.1 200"] * 6
