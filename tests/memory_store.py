@@ -3,7 +3,7 @@
 import hashlib
 import itertools
 from bisect import bisect_right
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from types import MappingProxyType
 
@@ -75,12 +75,12 @@ class MemoryStore:
     async def list(self, prefix: ObjectKey, after: str | None = None, limit: int = 1000) -> Page:
         """A page of the entries directly below a prefix, which is empty or ends in `/`; the marker of the directory is left out."""
         below = [key for key in self._objects if key.startswith(prefix)]
-        entries = {entry.name: entry for entry in self._entries(prefix, below)}
-        names = sorted(entries)
+        parts = (key.removeprefix(prefix).partition("/") for key in below)
+        names = sorted({name + slash for name, slash, _ in parts} - {""})
         start = bisect_right(names, after or "")
         page = names[start : start + limit]
         last = page[-1] if start + limit < len(names) else None
-        return Page(tuple(entries[name] for name in page), last, not after and prefix in below)
+        return Page(tuple(self._entry(prefix, name) for name in page), last, not after and prefix in below)
 
     async def put(self, key: ObjectKey, chunks: AsyncIterator[bytes], write: Write) -> Stored:
         """Stores the chunks as an object; stores nothing if the iterator raises, and lets the exception through."""
@@ -164,15 +164,12 @@ class MemoryStore:
         if not conditions.allow_write(info.etag, info.last_modified, exists=key in self._objects):
             raise PreconditionFailed(f"`{key}` is not what the client expects")
 
-    def _entries(self, prefix: str, keys: Iterable[str]) -> Iterator[Entry]:
-        """The entries of the keys below a prefix: a file, or the directory that holds the key, once for each key."""
-        for key in keys:
-            name, slash, _ = key.removeprefix(prefix).partition("/")
-            if slash:
-                yield Entry(f"{name}/")
-            elif name:
-                info, _ = self._objects[key]
-                yield Entry(name, info.size, info.last_modified, info.etag)
+    def _entry(self, prefix: str, name: str) -> Entry:
+        """What a listing says of a file or a directory below a prefix."""
+        if name.endswith("/"):
+            return Entry(name)
+        info, _ = self._objects[prefix + name]
+        return Entry(name, info.size, info.last_modified, info.etag)
 
 
 def _etag(body: bytes) -> str:
