@@ -78,7 +78,7 @@ ACTIONS = "actions: {PUT: {enabled: true, config: {maxSize: 1MiB}}}\n    mount:"
         ),
         ("rules: [rules]", "rules: [rules/site.rules]", ["changed: rules"]),
         ("{port: 0}", "{port: 0, cors: {enabled: true}}", ["changed: server.cors"]),
-        ("rules:", "authProviders: {basic: {staff: {realm: Staff}}}\nrules:", ["changed: authProviders.basic"]),
+        ("rules:", "authProviders: {basic: {staff: {realm: Staff}}}\nrules:", ["changed: authProviders.basic.staff"]),
     ],
 )
 def test_changed_options_are_named(tmp_path, old, new, expected):
@@ -98,7 +98,9 @@ def test_no_secret_is_reported(tmp_path):
     before = files.load()
     files.configure(text.replace("OLDpass1", "NEWpass2"))
     (tmp_path / "secret").write_text("0ther\n")
-    assert list(changes(before, files.load())) == ["target `site` changed: bucket.credentials.secretKey, resources"]
+    assert list(changes(before, files.load())) == [
+        "target `site` changed: bucket.credentials.secretKey, resources[0].basic.credentials[0].password"
+    ]
 
 
 def test_a_renamed_target_is_removed_and_added(tmp_path):

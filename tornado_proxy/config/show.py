@@ -41,8 +41,9 @@ class ChangedOption(NamedTuple):
 
 
 def changed_options(old: Settings, new: Settings) -> tuple[ChangedOption, ...]:
-    """Returns the options that differ. Rules are named relative to their configuration's directory."""
-    return tuple(_changed("", *(replace(each, rules=_relative(each)) for each in (old, new))))
+    """Returns the options whose shown values differ. Rules are named relative to their configuration's directory."""
+    found = differences(*(replace(each, rules=_relative(each)) for each in (old, new)))
+    return tuple(each for each in found if each.old != each.new)
 
 
 def _relative(settings: Settings) -> tuple[Path, ...]:
@@ -50,17 +51,19 @@ def _relative(settings: Settings) -> tuple[Path, ...]:
     return tuple(each.relative_to(here) if each.is_relative_to(here) else each for each in settings.rules)
 
 
-def _changed(above: str, old: SettingsSection, new: SettingsSection) -> Iterator[ChangedOption]:
+def differences(old: SettingsSection, new: SettingsSection, *, above: str = "") -> Iterator[ChangedOption]:
+    """Yields the options that differ; those are shown alike whose order, secrets or certificates alone are others."""
     for option in options_of(type(new)):
         before, after = getattr(old, option.attribute), getattr(new, option.attribute)
         if before != after:
-            yield from _changed_value(f"{above}{option.dotted}", before, after, option.type)
+            path = f"{above}{option.dotted}"
+            yield from [*_changed_value(path, before, after, option.type)] or [ChangedOption(path, None, None)]
 
 
 def _changed_value(path: str, old: Any, new: Any, kind: OptionType) -> Iterator[ChangedOption]:
     is_list_of_sections = kind.is_list and kind.item.section and Mark.PAIRS not in kind.marks
     if kind.section and isinstance(old, kind.section) and isinstance(new, kind.section):
-        yield from _changed(f"{path}.", old, new)
+        yield from differences(old, new, above=f"{path}.")
     elif Mark.BY_NAME in kind.marks:
         before, after = ({each.name: each for each in side} for side in (old, new))
         for name in dict.fromkeys((*before, *after)):
@@ -73,9 +76,7 @@ def _changed_value(path: str, old: Any, new: Any, kind: OptionType) -> Iterator[
     else:
         if is_list_of_sections:
             old, new = _without_common_ends(old, new)
-        shown = [None if each is None else _value(each, kind, _differing) for each in (old, new)]
-        if shown[0] != shown[1]:  # else a part that is secret differs
-            yield ChangedOption(path, *shown)
+        yield ChangedOption(path, *(None if each is None else _value(each, kind, _differing) for each in (old, new)))
 
 
 def _without_common_ends(old: tuple[Any, ...], new: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:

@@ -19,7 +19,7 @@ import msgspec
 from msgspec.structs import replace
 
 from tornado_proxy.config.model import Settings
-from tornado_proxy.config.options import SettingsSection, options_of
+from tornado_proxy.config.show import differences
 from tornado_proxy.rules.diagnostic import Diagnostic, counted, errors
 from tornado_proxy.rules.model import Counted, RuleSet
 from tornado_proxy.rules.tree import Dialect
@@ -58,7 +58,7 @@ def changes(in_force: Configuration, configuration: Configuration) -> Iterator[s
         if name not in old:
             yield f"target `{name}` added: {counted(len(rules.counted), 'rewrite')}"
             continue
-        if changed := _changed(old[name], target):
+        if changed := [each.path for each in differences(old[name], target)]:
             yield f"target `{name}` changed: {', '.join(changed)}"
         old_rules = in_force.rule_sets.get(name, RuleSet(name))
         for line in _rewrite_lines(old_rules, rules, configuration.settings.directory):
@@ -67,21 +67,8 @@ def changes(in_force: Configuration, configuration: Configuration) -> Iterator[s
     if [name for name in old if name in new] != [name for name in new if name in old]:
         yield "the order of the targets changed"
     one, other = (replace(each.settings, targets=()) for each in (in_force, configuration))
-    if changed := _changed(one, other):
+    if changed := [each.path for each in differences(one, other)]:
         yield f"changed: {', '.join(changed)}"
-
-
-def _changed(old: SettingsSection, new: SettingsSection, path: str = "") -> list[str]:
-    """Returns the paths of the options that differ between two sections, such as `bucket.region`."""
-    paths: list[str] = []
-    for each in options_of(type(new)) if old != new else ():
-        one, other = getattr(old, each.attribute), getattr(new, each.attribute)
-        if one == other:
-            continue
-        is_within = each.type.section and not each.type.is_secret and one is not None and other is not None
-        # If no option differs, a certificate was renewed.
-        paths += (is_within and _changed(one, other, f"{path}{each.dotted}.")) or [f"{path}{each.dotted}"]
-    return paths
 
 
 def _rewrite_lines(before: RuleSet, after: RuleSet, directory: Path) -> Iterator[str]:
