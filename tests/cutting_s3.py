@@ -5,7 +5,6 @@ The key of an object says which of its answers break off: `WRITE.FRAMING/BYTES/F
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
@@ -79,7 +78,7 @@ class CuttingS3(QuirkyS3):
 
 def _framed(plain: bytes, framing: str) -> bytes:
     """A document as S3 sends it, white space while it is at work, then the outcome; 204 as S3's, or a 200 as of others."""
-    document = re.sub(rb"\w+(?=Result>)", b"", plain.partition(b"\r\n\r\n")[2])  # a short root: each byte is a case
+    document = plain.partition(b"\r\n\r\n")[2]
     if not document:
         return plain if framing == "length" else b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
     if framing == "chunked":
