@@ -10,7 +10,7 @@ CONFIGURATION = """
 server: {port: 0}
 internalServer: {port: 0}
 authProviders: {oidc: {id: {issuerUrl: "http://127.0.0.1:1/", clientID: us, clientSecret: {value: a-long-secret-of-ours}}}}
-pages: {title: The library, css: brand.css}
+pages: {title: The library, css: brand.css, templates: brand}
 templates:
   helpers: [pages/helpers.tpl]
   notFoundError: {path: pages/missing.tpl, headers: {X-Page: '{{ template "name" . }}'}}
@@ -30,6 +30,7 @@ def folder(tmp_path_factory):
     (folder / "pages" / "helpers.tpl").write_text('{{ define "name" }}mine{{ end }}')
     (folder / "pages" / "missing.tpl").write_text("{{ .Error }}: {{ .Request.URL.Path }}")
     (folder / "brand.css").write_text("a{}")
+    (folder / "brand").mkdir()
     return folder
 
 
@@ -62,3 +63,6 @@ def test_pages_outside_of_targets_have_the_global_theme(proxy, folder):
     assert proxy.request("GET", re.search(r'href="(/[^"]*theme[^"]*[.]css)"', page)[1]).body == b"a{}"
     (folder / "proxy.yaml").write_text(CONFIGURATION.replace("The library", "The archive"))
     eventually(lambda: "The archive" in proxy.request("GET", "/%zz", headers=HTML).text)
+    (folder / "brand" / "failure.html").write_text("shut: {{ status }}")
+    # Before files are looked at without a notification, which takes five seconds.
+    eventually(lambda: proxy.request("GET", "/%zz", headers=HTML).text == "shut: 400", 4)
