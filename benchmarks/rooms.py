@@ -1,7 +1,7 @@
 """The rooms of a request and of an edit: `python benchmarks/rooms.py [--all]`.
 
 Serves one GET, the first one, through a rewrite and from an S3, then takes in an edit of the rules. Prints how many
-files of the package, how many of their classes, and how many calls each runs through; with `--all`, which.
+files of the two packages, how many of their classes, and how many calls each runs through; with `--all`, which.
 """
 
 from __future__ import annotations
@@ -19,10 +19,11 @@ from types import FrameType
 
 import serving_s3
 
+import gotemplate
 import tornado_proxy
 from tornado_proxy.cli.main import main as serve
 
-_PACKAGE = f"{Path(tornado_proxy.__file__).parent}/"
+_PACKAGES = tuple(f"{Path(package.__file__).parent}/" for package in (tornado_proxy, gotemplate))
 # Seconds: until everything of the start is done; for the log, which is written a moment later; for an edit.
 _SETTLED, _LOGGED, _TAKEN_IN = 5.0, 0.2, 1.0
 
@@ -44,7 +45,7 @@ EDITED = 'target site { rewrite `^/old/(.*)$` -> "/newer/$1" }\n'
 
 
 class Trace:
-    """The files of the package, with the classes in them, that calls in any thread run through while it `runs`."""
+    """The files of the two packages, with the classes in them, that calls in any thread run through while it `runs`."""
 
     def __init__(self) -> None:
         self.runs = False
@@ -55,9 +56,11 @@ class Trace:
     def note(self, frame: FrameType, event: str, _argument: object) -> None:
         """Notes a call."""
         code = frame.f_code
-        if not self.runs or event != "call" or code.co_name == "<module>" or not code.co_filename.startswith(_PACKAGE):
+        if not self.runs or event != "call" or code.co_name == "<module>":
             return
-        file = code.co_filename.removeprefix(_PACKAGE)
+        if not code.co_filename.startswith(_PACKAGES):
+            return
+        file = code.co_filename.removeprefix(f"{Path(_PACKAGES[0]).parent}/")
         self.calls += 1
         self.files.add(file)
         if "." in code.co_qualname:

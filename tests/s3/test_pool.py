@@ -11,7 +11,7 @@ from scripted_s3 import Reply, Then, object_reply, reply, with_ending
 from tornado_proxy.config.model import Bucket
 from tornado_proxy.config.server import S3Pool
 from tornado_proxy.s3 import connection as connections
-from tornado_proxy.s3.connection import Pool, most_connections
+from tornado_proxy.s3.connection import Pool
 from tornado_proxy.storage.errors import Busy, StorageError, TimedOut, Unreachable
 
 REQUEST = b"GET /bucket/a HTTP/1.1\r\nhost: s3\r\n\r\n"
@@ -96,15 +96,6 @@ async def test_half_closed_connections_are_not_used():
 
 
 # Limits
-
-
-@pytest.mark.parametrize(
-    ("descriptors", "buckets", "expected"), [(1024, 1, 204), (1024, 4, 51), (65536, 1, 512), (-1, 9, 512), (8, 100, 1)]
-)
-def test_the_descriptors_limit_the_connections(monkeypatch, descriptors, buckets, expected):
-    """All buckets together have a fifth of the descriptors of the process, and none has more than is configured."""
-    monkeypatch.setattr(connections.resource, "getrlimit", lambda _: (descriptors, descriptors))
-    assert most_connections(512, buckets) == expected
 
 
 async def test_the_number_of_connections_is_limited():

@@ -11,7 +11,7 @@ from tornado_proxy.config.model import Bucket, Credentials
 from tornado_proxy.config.secrets import Secret
 from tornado_proxy.s3 import connection
 from tornado_proxy.s3.client import make_client
-from tornado_proxy.s3.failures import Retries
+from tornado_proxy.s3.connection import Retries
 from tornado_proxy.s3.transport import Transport
 from tornado_proxy.storage.errors import Unreachable
 from tornado_proxy.storage.store import Write

@@ -13,7 +13,7 @@ from hostile_s3 import hostile_s3, silent_port
 from scripted_s3 import Reply, error_reply, object_reply, reply
 from stores import async_chunks, read_object, store_at
 
-from tornado_proxy.s3 import failures, loop_reads
+from tornado_proxy.s3 import limits, loop_reads
 from tornado_proxy.s3.client import proxy_of
 from tornado_proxy.semantics.conditions import Conditions
 from tornado_proxy.storage.errors import Busy, Unreachable, UpstreamError
@@ -259,7 +259,7 @@ async def test_a_redirect_is_not_followed_for_ever(way, status):
 
 async def test_a_storm_is_not_answered_with_more_load(monkeypatch, way):
     """While S3 refuses nearly all, a bucket's retries end; once it answers again, a call that fails alone is repeated."""
-    monkeypatch.setattr(failures, "RETRIES", 50)  # ten of them
+    monkeypatch.setattr(limits, "RETRIES", 50)  # ten of them
     monkeypatch.setattr(loop_reads.limits, "READ_PAUSE_IF_THROTTLED", 0.01)
     reads, call, right = way
     is_stormy, slow_down = True, error_reply(503, "SlowDown")
@@ -283,7 +283,7 @@ async def test_a_storm_is_not_answered_with_more_load(monkeypatch, way):
 
 async def test_reads_and_writes_have_one_quota(monkeypatch):
     """What reads have used up is missing to writes of the bucket, which S3 refuses as well."""
-    monkeypatch.setattr(failures, "RETRIES", 10)
+    monkeypatch.setattr(limits, "RETRIES", 10)
     monkeypatch.setattr(loop_reads.limits, "READ_PAUSE_IF_THROTTLED", 0.01)
     async with hostile_s3(error_reply(503, "SlowDown")) as s3, store_at(s3.url, max_attempts=3) as store:
         for call in (get, put):

@@ -1,4 +1,4 @@
-"""A log file that is rotated, and systemd's journal as a datagram socket."""
+"""A log file that is rotated, and what a log writes to sockets and pipes."""
 
 import errno
 import os

@@ -9,7 +9,7 @@ import pytest
 from forking import run_forked
 
 from tornado_proxy.service import runtime
-from tornado_proxy.service.runtime import CannotServe, guarded, in_background, run_event_loop
+from tornado_proxy.service.runtime import CannotServe, connections_of, guarded, in_background, run_event_loop
 
 RETURNING = """
 from tornado_proxy.service.runtime import end_process
@@ -149,3 +149,12 @@ async def test_work_with_a_defect_is_begun_again(monkeypatch, caplog):
     await guarded("a task", work, noted.append)
     assert [str(each) for each in noted] == ["defect 1", "defect 2"]
     assert caplog.text.count("Traceback") == 2
+
+
+@pytest.mark.parametrize(
+    ("descriptors", "buckets", "expected"), [(1024, 1, 204), (1024, 4, 51), (65536, 1, 512), (-1, 9, 512), (8, 100, 1)]
+)
+def test_the_descriptors_limit_the_connections(monkeypatch, descriptors, buckets, expected):
+    """All buckets together have a fifth of the descriptors of the process, and none has more than is configured."""
+    monkeypatch.setattr(runtime.resource, "getrlimit", lambda _: (descriptors, descriptors))
+    assert connections_of(512, buckets) == expected

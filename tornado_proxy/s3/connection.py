@@ -1,4 +1,4 @@
-"""The connections to S3: HTTP/1.1 for one request at a time, kept open, shared, and limited in number.
+"""The connections to S3: HTTP/1.1 for one request at a time, kept open, shared, limited in number; and its retries.
 
 A connection is a socket and a parser. It fills the answer to a request, which the caller reads. It is free for the
 next request as soon as the last byte of the answer has arrived, whether it was read or not.
@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import os
 import random
-import resource
 import socket
 from asyncio import Future
 from collections.abc import Callable
@@ -18,12 +17,15 @@ from copy import copy
 from math import inf
 from ssl import SSLCertVerificationError, SSLContext, SSLError
 
+from botocore.retries.quota import RetryQuota
+
 from tornado_proxy.config.model import Bucket
 from tornado_proxy.config.server import S3Pool
 from tornado_proxy.routing.request import RequestError
 from tornado_proxy.s3 import limits
 from tornado_proxy.s3.answers import ObjectHead
 from tornado_proxy.s3.client import HOW_TO_TRUST
+from tornado_proxy.s3.failures import THROTTLED
 from tornado_proxy.s3.resumable import Released
 from tornado_proxy.semantics.request import shortage
 from tornado_proxy.storage.errors import Busy, StorageError, TimedOut, Unreachable, UpstreamError
@@ -295,12 +297,24 @@ def lifetime() -> float:
     return random.uniform(limits.LONGEST_LIFETIME / 2, limits.LONGEST_LIFETIME)  # noqa: S311 - no secret
 
 
-def most_connections(configured: int, buckets: int) -> int:
-    """Returns how many connections each of some buckets may have: those configured, if there are descriptors."""
-    descriptors, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if descriptors == resource.RLIM_INFINITY:
-        return configured
-    return max(1, min(configured, int(descriptors * limits.SHARE_OF_DESCRIPTORS / max(1, buckets))))
+class Retries:
+    """What a bucket may be asked again, by both ways: as boto3 has it in its mode `standard`.
+
+    A retry costs some of a quota, which successful calls fill up again. So a storm is not answered with several times
+    the load, and a request that fails alone is repeated.
+    """
+
+    def __init__(self) -> None:
+        self._quota = RetryQuota(limits.RETRIES)
+
+    def take(self, status: int) -> int:
+        """Pays for a retry after a status, 0 if there was none; returns the price, 0 if there is not enough left."""
+        price = limits.PRICE_OF_THROTTLED if status in THROTTLED else limits.PRICE_OF_RETRY
+        return price if self._quota.acquire(price) else 0
+
+    def give_back(self, price: int) -> None:
+        """Takes note of a success, after a retry of some price, or without one (0)."""
+        self._quota.release(price or 1)
 
 
 class Pool:

@@ -12,11 +12,9 @@ from http.client import HTTPException
 
 from botocore import exceptions
 from botocore.parsers import ResponseParserError
-from botocore.retries.quota import RetryQuota
 from urllib3.exceptions import HTTPError
 from urllib3.exceptions import TimeoutError as UrllibTimeoutError
 
-from tornado_proxy.s3.limits import PRICE_OF_RETRY, PRICE_OF_THROTTLED, RETRIES
 from tornado_proxy.semantics.request import shortage
 from tornado_proxy.storage import errors
 from tornado_proxy.storage.store import note_request_id
@@ -77,26 +75,6 @@ TRANSIENT = frozenset({408, 429, 500, 502, 503, 504})
 """Statuses after which the same request may succeed (S3 API, "Error best practices")."""
 THROTTLED = frozenset({429, 503})
 """Those by which S3 asks for fewer requests."""
-
-
-class Retries:
-    """What a bucket may be asked again, by both ways: as boto3 has it in its mode `standard`.
-
-    A retry costs some of a quota, which successful calls fill up again. So a storm is not answered with several times
-    the load, and a request that fails alone is repeated.
-    """
-
-    def __init__(self) -> None:
-        self._quota = RetryQuota(RETRIES)
-
-    def take(self, status: int) -> int:
-        """Pays for a retry after a status, 0 if there was none; returns the price, 0 if there is not enough left."""
-        price = PRICE_OF_THROTTLED if status in THROTTLED else PRICE_OF_RETRY
-        return price if self._quota.acquire(price) else 0
-
-    def give_back(self, price: int) -> None:
-        """Takes note of a success, after a retry of some price, or without one (0)."""
-        self._quota.release(price or 1)
 
 
 _NO_CREDENTIALS = "boto3 found no credentials in the environment, a profile, a web identity or the role of the instance"

@@ -15,8 +15,8 @@ import msgspec
 from tornado_proxy.config.model import Bucket
 from tornado_proxy.config.server import S3Pool
 from tornado_proxy.s3 import answers, client, limits
-from tornado_proxy.s3.connection import Pool, S3Response
-from tornado_proxy.s3.failures import THROTTLED, TRANSIENT, Retries, from_answer
+from tornado_proxy.s3.connection import Pool, Retries, S3Response
+from tornado_proxy.s3.failures import THROTTLED, TRANSIENT, from_answer
 from tornado_proxy.s3.resumable import ObjectRequest
 from tornado_proxy.s3.signature import KeyPair, KeyPairs, encode_path, encode_query, header_lines, sign
 from tornado_proxy.semantics.conditions import parse_date

@@ -24,8 +24,9 @@ from tornado_proxy.s3.answers import quoted
 from tornado_proxy.s3.boto3_reads import Boto3Reads
 from tornado_proxy.s3.client import find_endpoint, has_tenant, make_client, make_session
 from tornado_proxy.s3.conditional_writes import ConditionalWrites, Precondition, checked_precondition
+from tornado_proxy.s3.connection import Retries
 from tornado_proxy.s3.executor import Executor, Parameters, ask
-from tornado_proxy.s3.failures import Retries, translated
+from tornado_proxy.s3.failures import translated
 from tornado_proxy.s3.limits import COMPLETION_PAUSE, COMPLETION_WITHIN, LONGEST_COMPLETION_PAUSE, PROOF_WITHIN
 from tornado_proxy.s3.loop_reads import LoopReads
 from tornado_proxy.s3.reads import Reader

@@ -29,9 +29,9 @@ from urllib3.util.response import assert_header_parsing
 
 from tornado_proxy.config.model import Bucket
 from tornado_proxy.s3.client import HOW_TO_TRUST, proxy_of, tls_context
-from tornado_proxy.s3.connection import lifetime
+from tornado_proxy.s3.connection import Retries, lifetime
 from tornado_proxy.s3.executor import InterruptibleConnection, current_call
-from tornado_proxy.s3.failures import THROTTLED, TRANSIENT, Retries
+from tornado_proxy.s3.failures import THROTTLED, TRANSIENT
 from tornado_proxy.s3.limits import CONNECTIONS_PER_THREAD, DISTRUSTED_FOR, PIECE_OF_THREAD
 from tornado_proxy.storage.errors import NOT_S3, UpstreamError
 from tornado_proxy.wire.dialing import Dialer

@@ -20,10 +20,10 @@ from tornado_proxy.pages.render import Pages
 from tornado_proxy.routing.mounts import Mounts, sites
 from tornado_proxy.routing.plan import Attempt
 from tornado_proxy.rules.diagnostic import Diagnostic
-from tornado_proxy.s3.connection import most_connections
 from tornado_proxy.s3.resumable import ResumedRead, read_memory
 from tornado_proxy.s3.store import S3Store
 from tornado_proxy.s3.upload import UploadMemory
+from tornado_proxy.service.runtime import connections_of
 from tornado_proxy.service.snapshot import Configuration
 from tornado_proxy.storage.cache import CacheCounts, CachingStore
 from tornado_proxy.storage.errors import StorageError
@@ -147,7 +147,7 @@ class GenerationBuilder:
         counts = cache_counts(in_force) if in_force else {}
         stores: dict[str, Shared] = {}
         mistakes: list[Diagnostic] = []
-        pool = replace(self._s3, connections=most_connections(self._s3.connections, len(settings.targets)))
+        pool = replace(self._s3, connections=connections_of(self._s3.connections, len(settings.targets)))
         for target in settings.targets:
             try:
                 stores[target.name] = old.get(_stored_by(target)) or self._store(target, counts.get(target.name), pool)

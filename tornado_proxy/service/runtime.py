@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, Literal, ParamSpec, TypeVar
 
 from tornado_proxy.config.server import Log
+from tornado_proxy.s3.limits import SHARE_OF_DESCRIPTORS
 from tornado_proxy.service import limits
 from tornado_proxy.telemetry.events import Served
 from tornado_proxy.telemetry.log import Field, Outlet, StreamOutput, access_log, harmless, json_text, moment
@@ -93,6 +94,14 @@ def raise_descriptor_limit() -> None:
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     with suppress(ValueError, OSError):  # the kernel may permit less than the hard limit (fs.nr_open)
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+def connections_of(configured: int, buckets: int) -> int:
+    """Returns how many connections each of some buckets may have: those configured, if there are descriptors."""
+    descriptors, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if descriptors == resource.RLIM_INFINITY:
+        return configured
+    return max(1, min(configured, int(descriptors * SHARE_OF_DESCRIPTORS / max(1, buckets))))
 
 
 Arguments = ParamSpec("Arguments")

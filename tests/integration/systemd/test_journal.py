@@ -1,4 +1,4 @@
-"""The log in the journal of a real systemd, with fields, and in a file that the real logrotate rotates."""
+"""The log in the journal of a real systemd, with priorities, and in a file that the real logrotate rotates."""
 
 import pytest
 from administering import eventually
