@@ -21,7 +21,7 @@ from tornado_proxy.config.model import Bucket, Mount, Settings, Target
 from tornado_proxy.config.providers import BasicUser, Resource
 from tornado_proxy.config.secrets import Reference, Resolver, Secret, SecretMissing, resolver, unresolved
 from tornado_proxy.config.show import changed_options
-from tornado_proxy.routing.compare import KeptRequest
+from tornado_proxy.routing.compare import KeptRequest, Kind
 from tornado_proxy.routing.mounts import Mounts, Site, sites
 from tornado_proxy.rules.diagnostic import counted
 from tornado_proxy.rules.loading import Read, read_rule_files
@@ -118,7 +118,7 @@ def requests_of(path: Path, rule_sets: Iterable[RuleSet]) -> RequestLog:
 
 
 def run_diff(arguments: argparse.Namespace) -> int:
-    """Compares; returns 1 if a request is decided otherwise, and 2 if S3 was to be asked and does not tell."""
+    """Compares; returns 1 if a request is decided otherwise, and 2 if one may be, or S3 does not tell of a key."""
     old, new = _sides(arguments)
     report = _compared(old, new, arguments)
     if arguments.probe:
@@ -134,6 +134,8 @@ def run_diff(arguments: argparse.Namespace) -> int:
     is_bad = bool(report.changes)
     if arguments.fail_on == "failures":
         is_bad = report.refused > 0 or (report.answers is not None and bool(report.answers.missing))
+    elif not is_bad and report.kinds.get(Kind.UNKNOWN):
+        return ExitStatus.FAILED
     return ExitStatus.FINDINGS if is_bad else ExitStatus.CLEAN
 
 

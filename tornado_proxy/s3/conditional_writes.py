@@ -194,4 +194,4 @@ class ConditionalWrites:
             with suppress(errors.ObjectMissing):
                 await self._call("DeleteObject", key, self._client.delete_object)
         except errors.StorageError as error:
-            _log.warning("an object of a trial remains: %s", error)
+            _log.warning("an object of a trial may remain: %s", error)
