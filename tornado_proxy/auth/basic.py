@@ -18,7 +18,15 @@ import bcrypt
 import msgspec
 
 from tornado_proxy.auth.authenticator import AuthBusy, Authenticator, SignIn, header_values
-from tornado_proxy.auth.limits import LONGEST_FOR_BCRYPT, MOST_ARGON2_KIBIBYTES, MOST_BCRYPT_ROUNDS
+from tornado_proxy.auth.limits import (
+    CHECK_REMEMBERED,
+    CHECKING_THREADS,
+    LONGEST_FOR_BCRYPT,
+    MOST_ARGON2_KIBIBYTES,
+    MOST_BCRYPT_ROUNDS,
+    MOST_CHECKS_REMEMBERED,
+    MOST_CHECKS_WAITING,
+)
 from tornado_proxy.config.model import Settings
 from tornado_proxy.config.providers import BasicProvider, BasicUser
 from tornado_proxy.config.secrets import HASHES
@@ -156,12 +164,12 @@ def basic_authenticators(settings: Settings, verifier: Verifier) -> dict[str, Ba
 
 
 class VerifierLimits(msgspec.Struct, frozen=True):
-    """The limits of hashing: an argon2 hash of the usual cost needs 64 MiB and 50 ms of a processor."""
+    """The limits of hashing."""
 
-    threads: int = 2
-    waiting_per_client: int = 32  # besides running checks; in all, a connection waits for at most one
-    remembered: int = 4096  # successes
-    remembered_for: float = 60.0  # seconds from the check
+    threads: int = CHECKING_THREADS
+    waiting_per_client: int = MOST_CHECKS_WAITING
+    remembered: int = MOST_CHECKS_REMEMBERED
+    remembered_for: float = CHECK_REMEMBERED
 
 
 class Claim(msgspec.Struct, frozen=True):

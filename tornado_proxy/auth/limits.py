@@ -12,6 +12,15 @@ MOST_BCRYPT_ROUNDS = 14
 MOST_ARGON2_KIBIBYTES = 1 << 20
 """Of memory, times the passes over it; about a second."""
 
+CHECKING_THREADS = 2
+"""Passwords that are hashed at once: an argon2 hash of the usual cost needs 64 MiB and 50 ms of a processor."""
+MOST_CHECKS_WAITING = 32
+"""Checks of a client that wait; in all, a connection waits for at most one."""
+MOST_CHECKS_REMEMBERED = 4096
+"""Passwords that were right, which are not hashed again."""
+CHECK_REMEMBERED = 60.0
+"""Seconds from the check for which it is."""
+
 NONCE = 12
 """Bytes (NIST SP 800-38D 8.2)."""
 COOKIE_CHUNK = 3800

@@ -28,6 +28,7 @@ from tornado_proxy.semantics.request import Request, StatusError, User
 from tornado_proxy.storage.errors import StorageError
 from tornado_proxy.storage.store import Store
 from tornado_proxy.templates.go import PageMistake, PageTemplate, callable_from, compile_page
+from tornado_proxy.templates.limits import HEADER_STEPS, HEADER_TEXT, PAGE_ITEMS
 from tornado_proxy.templates.template import PAGE_LIMITS, AnyUser, ObjectMetadata, ResourceData, TargetData, trimmed
 
 CONTENT_TYPE = ("Content-Type", '{{ template "main.headers.contentType" . }}')
@@ -36,7 +37,7 @@ CONTENT_TYPE = ("Content-Type", '{{ template "main.headers.contentType" . }}')
 FILE_HEADERS = "streamed_file_headers"
 """The kind of page that has only headers: those of a file."""
 
-_SMALL = RenderLimits(steps=20_000, text=64 << 10, items=10_000)
+_SMALL = RenderLimits(HEADER_STEPS, HEADER_TEXT, PAGE_ITEMS)
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 _ERRORS = {
     "bad_request_error": (400, 408, 413, 415, 431),

@@ -24,7 +24,7 @@ from jinja2.utils import Namespace
 
 from gotemplate.regexp.matching import Captures, group_number
 from gotemplate.template.errors import LimitError, RenderBudget, RenderError, RenderLimits
-from tornado_proxy.templates.limits import FLOAT_DIGITS, LONGEST_CONVERSION, MOST_BITS
+from tornado_proxy.templates.limits import FLOAT_DIGITS, KEY_STEPS, KEY_TEXT, LONGEST_CONVERSION, MOST_BITS
 from tornado_proxy.templates.template import MissingUserError, MissingValueError, TargetKeyRewriteData
 
 
@@ -153,8 +153,8 @@ def variables(captures: Captures, data: TargetKeyRewriteData) -> dict[str, Any]:
     }
 
 
-LIMITS = RenderLimits(steps=50_000, text=65_536, items=65_536, unit="characters")
-"""A usual template takes a few dozen steps; a key has at most 1024 bytes."""
+LIMITS = RenderLimits(KEY_STEPS, KEY_TEXT, items=KEY_TEXT, unit="characters")
+"""The limits of one rendering of a key."""
 
 BUDGET = " budget"  # the name of the budget among a template's variables; no template can spell it
 

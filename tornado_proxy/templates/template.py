@@ -16,6 +16,7 @@ from gotemplate.template.errors import RenderError, RenderLimits, TemplateMistak
 from gotemplate.template.errors import marked as mark
 from gotemplate.template.text import GO_SPACES
 from tornado_proxy.semantics.request import Request, User
+from tornado_proxy.templates import limits
 
 
 class MissingUserError(RenderError):
@@ -26,8 +27,8 @@ class MissingValueError(RenderError):
     """A template reads a header or a query parameter that the request lacks, and has no default for it."""
 
 
-PAGE_LIMITS = RenderLimits(steps=200_000, text=4 << 20, items=10_000)
-"""The limits of one rendering of a page; a listing has up to a thousand entries."""
+PAGE_LIMITS = RenderLimits(limits.PAGE_STEPS, limits.PAGE_TEXT, limits.PAGE_ITEMS)
+"""The limits of one rendering of a page."""
 
 
 class Template(Protocol):

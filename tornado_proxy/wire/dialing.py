@@ -21,7 +21,7 @@ from tornado.netutil import Resolver
 from tornado.simple_httpclient import SimpleAsyncHTTPClient
 
 from tornado_proxy.config.values import GuardedUrl, Unshown
-from tornado_proxy.wire.limits import FETCH_WITHIN, LARGEST_ANSWER, NEXT_ADDRESS_AFTER, PASSED_OVER_FOR
+from tornado_proxy.wire.limits import FETCH_WITHIN, LARGEST_ANSWER, MOST_EXCHANGES, NEXT_ADDRESS_AFTER, PASSED_OVER_FOR
 from tornado_proxy.wire.shares import in_own_thread
 
 Address = tuple[int, Any]
@@ -187,7 +187,7 @@ class HttpFetcher:
             # It belongs to the loop that uses it; without `force_instance`, Tornado would share it in the process.
             self._clients[server] = SimpleAsyncHTTPClient(
                 force_instance=True,
-                max_clients=100,
+                max_clients=MOST_EXCHANGES,
                 max_buffer_size=LARGEST_ANSWER,
                 max_body_size=LARGEST_ANSWER,
                 resolver=self._names,

@@ -184,7 +184,7 @@ class _Encoder(Encoder):
 class Protocol(H2Connection):
     """The state of a connection, as h2 keeps it; `limit` is that of a head in bytes."""
 
-    MAX_CLOSED_STREAMS = 1000  # that are remembered, in case that a frame comes late
+    MAX_CLOSED_STREAMS = limits.CLOSED_STREAMS
 
     decoder: _Decoder
 

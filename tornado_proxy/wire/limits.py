@@ -42,6 +42,8 @@ LEAVE_AFTER = 1.0
 
 MOST_STREAMS = 100
 """Requests of a connection that are answered at once."""
+CLOSED_STREAMS = 1000
+"""Requests of a connection that are remembered in case that a frame of them comes late."""
 LARGEST_FRAME = 16 * 1024
 """Bytes that a frame carries in either direction: the least that all must take."""
 PRICE_OF_REFUSAL = 5
@@ -119,5 +121,7 @@ ROOM_OF_BODY = 64 * 1024
 
 FETCH_WITHIN = 10.0
 """Seconds for an exchange with a provider or a policy server: a person waits for it. In the manual."""
+MOST_EXCHANGES = 100
+"""Exchanges at once with each provider or policy server."""
 LARGEST_ANSWER = 1024 * 1024
 """Bytes of an answer of a provider or a policy server."""
