@@ -40,10 +40,12 @@ def test_the_current_directory_is_linted_without_a_directory_rules(command):
 
 
 def test_a_directory_without_rules_is_a_failure(command):
-    """A misspelt path in CI must not look like a clean run."""
+    """A misspelt path in CI must not look like a clean run; one of a configuration has its place."""
     result = command("lint")
     assert (result.status, result.out) == (2, "")
-    assert "has no rule file: the names of rule files end with `.rules`" in result.err
+    assert "has no rule file\n  = help: the names of rule files end with `.rules`" in result.err
+    Path("proxy.yaml").write_text("rules: [rulez]\ntargets: {site: {bucket: {name: files}}}\n")
+    assert "there is no `rulez`\n --> proxy.yaml:1:9\n" in command("lint", "proxy.yaml").err
 
 
 def test_a_file_that_cannot_be_read_is_a_failure(command):

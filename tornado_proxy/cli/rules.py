@@ -24,7 +24,7 @@ from tornado_proxy.lint import engine
 from tornado_proxy.lint.checks import CHECKS
 from tornado_proxy.lint.reporters import FORMATS, render_full
 from tornado_proxy.lint.subject import subject_of
-from tornado_proxy.rules.diagnostic import Diagnostic, Safety, Severity, counted, errors, visible
+from tornado_proxy.rules.diagnostic import Diagnostic, Safety, Severity, Span, counted, errors, visible
 from tornado_proxy.rules.lists import from_disk
 from tornado_proxy.rules.loading import HelperTexts, RuleFile, compile_rule_files, no_helpers, read_rule_files
 from tornado_proxy.templates.template import TargetData
@@ -97,7 +97,7 @@ def _files_to_lint(arguments: argparse.Namespace) -> tuple[tuple[RuleFile, ...],
     usual: Sequence[Path] = settings.rules if settings else default_places()
     if config is not None and settings is None:
         usual = ()  # which files it names is not known while it has mistakes
-    files, listed = _files(paths or usual, arguments.stdin_filename)
+    files, listed = _files(paths or usual, arguments.stdin_filename, settings.rule_spans if settings else {})
     linting = _overridden(linting, arguments)
     if engine.ALL not in linting.select - linting.ignore:
         mistakes = errors(mistakes)  # the warnings of a configuration have no names, and belong to `all`
@@ -143,16 +143,17 @@ def _configuration(path: Path | None) -> tuple[Settings | None, HelperTexts, tup
     return loaded.settings, pages.helpers, (*loaded.diagnostics, *pages.diagnostics)
 
 
-def _files(places: Sequence[str | Path], stdin_filename: str) -> tuple[tuple[RuleFile, ...], tuple[RuleFile, ...]]:
+def _files(
+    places: Sequence[str | Path], stdin_filename: str, spans: Mapping[Path, Span | None]
+) -> tuple[tuple[RuleFile, ...], tuple[RuleFile, ...]]:
     """Returns the rule files of some places and the lists that they name; raises `CommandError`.
 
     One may be from standard input; lists are then read, but not among the files.
     """
     roots = (Path(place) for place in places if place != _STANDARD_INPUT)
-    read = read_rule_files(roots)
+    read = read_rule_files(roots, spans)
     if read.diagnostics:
-        reasons = (each.message + (f": {each.help}" if each.help else "") for each in read.diagnostics)
-        raise CommandError("\n".join(reasons))
+        raise CommandError(diagnostics=read.diagnostics)
     if _STANDARD_INPUT not in places:
         return read.files, read.list_files
     from_input = RuleFile(stdin_filename, sys.stdin.buffer.read())
