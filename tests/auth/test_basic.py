@@ -14,7 +14,6 @@ from tornado_proxy.auth.basic import (
     Claim,
     HashedPassword,
     Verifier,
-    VerifierLimits,
     basic_authenticators,
 )
 from tornado_proxy.config.model import Bucket, Mount, Settings, Target
@@ -157,9 +156,9 @@ class SlowHash:
 
 
 @asynccontextmanager
-async def _verifying(limits=None, clock=None):
+async def _verifying(**options):
     """A verifier that is closed at the end."""
-    verifier = Verifier(limits, clock or Clock())
+    verifier = Verifier(**{"clock": Clock(), **options})
     try:
         yield verifier
     finally:
@@ -216,7 +215,7 @@ async def test_a_remembered_success_counts_for_the_same_claim_only(claim, text, 
 
 async def test_the_number_of_remembered_successes_is_limited():
     slow = SlowHash()
-    async with _verifying(VerifierLimits(remembered=2)) as verifier:
+    async with _verifying(remembered=2) as verifier:
         for name in ("ann", "ben", "cat", "cat", "ben", "ann"):
             await verifier.verify(Claim("staff", name), slow.password, "right")
     assert slow.checks == 4
@@ -224,7 +223,7 @@ async def test_the_number_of_remembered_successes_is_limited():
 
 async def test_concurrent_requests_with_one_password_share_its_check():
     slow = SlowHash(waiting=True)
-    async with _verifying(VerifierLimits(threads=1)) as verifier:
+    async with _verifying(threads=1) as verifier:
         checks = [asyncio.ensure_future(verifier.verify(CLAIM, slow.password, "right")) for _ in range(20)]
         await asyncio.to_thread(slow.started.acquire)
         slow.go.set()
@@ -245,7 +244,7 @@ async def test_a_cancelled_request_leaves_the_shared_check_running():
     assert second is True
 
 
-async def _order(claims, limits=None):
+async def _order(claims, waiting=32):
     """Verifies each claim with its password in turn while one thread is busy; returns the order, and the results."""
     slow, order = SlowHash(waiting=True), []
 
@@ -253,7 +252,7 @@ async def _order(claims, limits=None):
         order.append(offered)
         return slow.password.matches(offered)
 
-    async with _verifying(limits or VerifierLimits(threads=1)) as verifier:
+    async with _verifying(threads=1, waiting=waiting) as verifier:
         password = FakeHash("hash", verify)
         checks = [asyncio.ensure_future(verifier.verify(CLAIM, password, "busy"))]
         await asyncio.to_thread(slow.started.acquire)
@@ -291,14 +290,14 @@ async def test_wrong_passwords_from_elsewhere_never_turn_a_right_one_away(name, 
 async def test_the_checks_of_one_client_that_wait_are_limited():
     """A client that offers too many passwords at once is refused until some are checked."""
     wrong = [(Claim("staff", "ann", f"2001:db8::{n}"), f"wrong {n}") for n in range(6)]
-    _, results = await _order(wrong, VerifierLimits(threads=1, waiting_per_client=4))
+    _, results = await _order(wrong, waiting=4)
     assert [type(each) for each in results] == [bool] * 4 + [AuthBusy] * 2
 
 
 async def test_a_password_whose_client_has_left_is_not_checked():
     """A check that nobody waits for any more is dropped: clients that come and go leave nothing behind."""
     slow = SlowHash(waiting=True)
-    async with _verifying(VerifierLimits(threads=1)) as verifier:
+    async with _verifying(threads=1) as verifier:
         running = asyncio.ensure_future(verifier.verify(CLAIM, slow.password, "right"))
         await asyncio.to_thread(slow.started.acquire)
         for number in range(100):
@@ -313,7 +312,7 @@ async def test_a_password_whose_client_has_left_is_not_checked():
 
 async def test_closing_refuses_waiting_checks():
     slow = SlowHash(waiting=True)
-    async with _verifying(VerifierLimits(threads=1)) as verifier:
+    async with _verifying(threads=1) as verifier:
         checks = [asyncio.ensure_future(verifier.verify(CLAIM, slow.password, each)) for each in ("right", "wrong")]
         await asyncio.to_thread(slow.started.acquire)
         slow.go.set()

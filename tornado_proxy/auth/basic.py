@@ -17,16 +17,8 @@ import argon2
 import bcrypt
 import msgspec
 
+from tornado_proxy.auth import limits
 from tornado_proxy.auth.authenticator import AuthBusy, Authenticator, SignIn, header_values
-from tornado_proxy.auth.limits import (
-    CHECK_REMEMBERED,
-    CHECKING_THREADS,
-    LONGEST_FOR_BCRYPT,
-    MOST_ARGON2_KIBIBYTES,
-    MOST_BCRYPT_ROUNDS,
-    MOST_CHECKS_REMEMBERED,
-    MOST_CHECKS_WAITING,
-)
 from tornado_proxy.config.model import Settings
 from tornado_proxy.config.providers import BasicProvider, BasicUser
 from tornado_proxy.config.secrets import HASHES
@@ -75,7 +67,7 @@ class HashedPassword(Unshown, frozen=True):
     def matches(self, offered: str) -> bool:
         """Whether this password has the hash."""
         if not self.text.startswith("$argon2"):
-            return bcrypt.checkpw(offered.encode()[:LONGEST_FOR_BCRYPT], self.text.encode())
+            return bcrypt.checkpw(offered.encode()[: limits.LONGEST_FOR_BCRYPT], self.text.encode())
         try:
             return argon2.PasswordHasher().verify(self.text, offered)
         except argon2.exceptions.VerificationError:
@@ -102,7 +94,9 @@ def doubt(text: str) -> str | None:
         looks_hashed = _FOREIGN_HASH.match(text)
         return "it looks like a hash of an unknown kind, and is taken for the password itself" if looks_hashed else None
     is_argon2 = text.startswith("$argon2")
-    is_costly = _argon2_cost(text) > MOST_ARGON2_KIBIBYTES if is_argon2 else int(text[4:6]) > MOST_BCRYPT_ROUNDS
+    is_costly = (
+        _argon2_cost(text) > limits.MOST_ARGON2_KIBIBYTES if is_argon2 else int(text[4:6]) > limits.MOST_BCRYPT_ROUNDS
+    )
     return "a check of it takes seconds, or gigabytes of memory" if is_costly else None
 
 
@@ -163,15 +157,6 @@ def basic_authenticators(settings: Settings, verifier: Verifier) -> dict[str, Ba
     return authenticators
 
 
-class VerifierLimits(msgspec.Struct, frozen=True):
-    """The limits of hashing."""
-
-    threads: int = CHECKING_THREADS
-    waiting_per_client: int = MOST_CHECKS_WAITING
-    remembered: int = MOST_CHECKS_REMEMBERED
-    remembered_for: float = CHECK_REMEMBERED
-
-
 class Claim(msgspec.Struct, frozen=True):
     """A claimed user name, and the address of the client."""
 
@@ -198,12 +183,17 @@ class Verifier:
     passwords.
     """
 
-    def __init__(self, limits: VerifierLimits | None = None, clock: Callable[[], float] = time.monotonic) -> None:
-        self._limits = limits or VerifierLimits()
-        self._clock = clock
+    def __init__(
+        self,
+        threads: int = limits.CHECKING_THREADS,
+        waiting: int = limits.MOST_CHECKS_WAITING,
+        remembered: int = limits.MOST_CHECKS_REMEMBERED,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._remembered, self._clock = remembered, clock
         self._key = secrets.token_bytes(32)
-        self._executor = ThreadPoolExecutor(self._limits.threads, thread_name_prefix="password")
-        self._threads = Shares("a password check", self._limits.threads, inf, AuthBusy, self._limits.waiting_per_client)
+        self._executor = ThreadPoolExecutor(threads, thread_name_prefix="password")
+        self._threads = Shares("a password check", threads, inf, AuthBusy, waiting)
         self._checks: dict[bytes, _Check] = {}  # waiting and running ones
         self._right_until: OrderedDict[bytes, float] = OrderedDict()
 
@@ -234,8 +224,8 @@ class Verifier:
                     check.result = await self._compute(client_at(claim.address), password, hashes, offered)
                     if check.result:
                         self._right_until.pop(digest, None)
-                        self._right_until[digest] = self._clock() + self._limits.remembered_for
-                        while len(self._right_until) > self._limits.remembered:
+                        self._right_until[digest] = self._clock() + limits.CHECK_REMEMBERED
+                        while len(self._right_until) > self._remembered:
                             self._right_until.popitem(last=False)
                 return check.result
         finally:
