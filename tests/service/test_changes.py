@@ -73,8 +73,8 @@ ACTIONS = "actions: {PUT: {enabled: true, config: {maxSize: 1MiB}}}\n    mount:"
         ("{port: 0}", "{port: 0, gracePeriod: 5s}", ["changed: server.gracePeriod"]),
         (
             "rules:",
-            "limits: {maxHeaderSize: 1KiB, idleTimeout: 5s}\nrules:",
-            ["changed: limits.maxHeaderSize, limits.idleTimeout"],
+            "limits: {maxHeaderSize: 1KiB, idleTimeout: 5s}\ns3: {threads: 1, queue: 1, connections: 1, resumes: 1}\nrules:",
+            ["changed: limits.maxHeaderSize, limits.idleTimeout, s3.threads, s3.queue, s3.resumes and 1 more"],
         ),
         ("rules: [rules]", "rules: [rules/site.rules]", ["changed: rules"]),
         ("{port: 0}", "{port: 0, cors: {enabled: true}}", ["changed: server.cors"]),
@@ -87,6 +87,14 @@ def test_changed_options_are_named(tmp_path, old, new, expected):
     files.configure(CONFIGURATION.replace(old, new, 1))
     after = files.load()
     assert list(changes(before, after)) == expected
+
+
+def test_a_new_order_is_named(tmp_path):
+    files = Files.create(tmp_path)
+    files.configure("authProviders: {basic: {a: {realm: A}, b: {realm: B}}}\n" + CONFIGURATION)
+    before = files.load()
+    files.configure("authProviders: {basic: {b: {realm: B}, a: {realm: A}}}\n" + CONFIGURATION)
+    assert list(changes(before, files.load())) == ["changed: authProviders.basic"]
 
 
 def test_no_secret_is_reported(tmp_path):

@@ -59,7 +59,7 @@ def changes(in_force: Configuration, configuration: Configuration) -> Iterator[s
             yield f"target `{name}` added: {counted(len(rules.counted), 'rewrite')}"
             continue
         if changed := [each.path for each in differences(old[name], target)]:
-            yield f"target `{name}` changed: {', '.join(changed)}"
+            yield f"target `{name}` changed: {_listed(changed)}"
         old_rules = in_force.rule_sets.get(name, RuleSet(name))
         for line in _rewrite_lines(old_rules, rules, configuration.settings.directory):
             yield f"target `{name}`: {line}"
@@ -68,7 +68,7 @@ def changes(in_force: Configuration, configuration: Configuration) -> Iterator[s
         yield "the order of the targets changed"
     one, other = (replace(each.settings, targets=()) for each in (in_force, configuration))
     if changed := [each.path for each in differences(one, other)]:
-        yield f"changed: {', '.join(changed)}"
+        yield f"changed: {_listed(changed)}"
 
 
 def _rewrite_lines(before: RuleSet, after: RuleSet, directory: Path) -> Iterator[str]:
