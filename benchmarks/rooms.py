@@ -19,11 +19,11 @@ from types import FrameType
 
 import serving_s3
 
-import gotemplate
 import tornado_proxy
 from tornado_proxy.cli.main import main as serve
 
-_PACKAGES = tuple(f"{Path(package.__file__).parent}/" for package in (tornado_proxy, gotemplate))
+_ROOT = f"{Path(tornado_proxy.__file__).parents[1]}/"
+_PACKAGES = (f"{_ROOT}tornado_proxy/", f"{_ROOT}gotemplate/")
 # Seconds: until everything of the start is done; for the log, which is written a moment later; for an edit.
 _SETTLED, _LOGGED, _TAKEN_IN = 5.0, 0.2, 1.0
 
@@ -60,7 +60,7 @@ class Trace:
             return
         if not code.co_filename.startswith(_PACKAGES):
             return
-        file = code.co_filename.removeprefix(f"{Path(_PACKAGES[0]).parent}/")
+        file = code.co_filename.removeprefix(_ROOT)
         self.calls += 1
         self.files.add(file)
         if "." in code.co_qualname:

@@ -9,13 +9,7 @@ import pytest
 from fakes import Clock
 
 from tornado_proxy.auth.authenticator import AuthBusy, SignIn
-from tornado_proxy.auth.basic import (
-    BasicAuthenticator,
-    Claim,
-    HashedPassword,
-    Verifier,
-    basic_authenticators,
-)
+from tornado_proxy.auth.basic import BasicAuthenticator, Claim, HashedPassword, Verifier, basic_authenticators
 from tornado_proxy.config.model import Bucket, Mount, Settings, Target
 from tornado_proxy.config.providers import BasicProvider, BasicUser, Resource
 from tornado_proxy.config.secrets import Secret

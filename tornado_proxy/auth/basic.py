@@ -185,6 +185,7 @@ class Verifier:
 
     def __init__(
         self,
+        *,
         threads: int = limits.CHECKING_THREADS,
         waiting: int = limits.MOST_CHECKS_WAITING,
         remembered: int = limits.MOST_CHECKS_REMEMBERED,

@@ -61,8 +61,6 @@ LONGEST_LIFETIME = 300.0
 address."""
 DISTRUSTED_FOR = 10.0
 """Seconds after a certificate was refused in which the bundle of authorities is not read again."""
-SHARE_OF_DESCRIPTORS = 0.2
-"""Share of the descriptors of a process for connections to S3; clients have three quarters."""
 
 LONGEST_PAGE = 1000
 """Entries of a page of a listing that S3 returns."""

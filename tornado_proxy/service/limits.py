@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+SHARE_OF_DESCRIPTORS = 0.2
+"""Share of the descriptors of a process for connections to S3; clients have three quarters."""
+
 SWITCH_INTERVAL = 0.0005
 """Seconds that a thread may keep the interpreter's lock; a tenth of Python's default."""
 

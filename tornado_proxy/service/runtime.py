@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any, Literal, ParamSpec, TypeVar
 
 from tornado_proxy.config.server import Log
-from tornado_proxy.s3.limits import SHARE_OF_DESCRIPTORS
 from tornado_proxy.service import limits
 from tornado_proxy.telemetry.events import Served
 from tornado_proxy.telemetry.log import Field, Outlet, StreamOutput, access_log, harmless, json_text, moment
@@ -101,7 +100,7 @@ def connections_of(configured: int, buckets: int) -> int:
     descriptors, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if descriptors == resource.RLIM_INFINITY:
         return configured
-    return max(1, min(configured, int(descriptors * SHARE_OF_DESCRIPTORS / max(1, buckets))))
+    return max(1, min(configured, int(descriptors * limits.SHARE_OF_DESCRIPTORS / max(1, buckets))))
 
 
 Arguments = ParamSpec("Arguments")
